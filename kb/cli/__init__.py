@@ -1,0 +1,82 @@
+"""The command line. Each command is a module of this package that is imported only when it is called.
+
+Answers go to standard output, everything else to standard error. Exit status: 0 answered or all well, 1 no entry or something is wrong, 2 usage.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = {
+    "lookup": "answer a pasted error, or a question",
+    "show": "print an entry",
+    "list": "list entries by topic, tag or kind",
+    "run": "run an entry's repro and fix in the sandbox",
+    "check": "find what is wrong with entries",
+    "verify": "prove entries by running their programs in the sandbox",
+    "index": "build the search index",
+    "serve": "serve the search page",
+    "eval": "measure answers against labelled queries",
+    "doctor": "show what is installed and what works here",
+    "completion": "print a completion script for bash, zsh or tcsh",
+}
+
+_EXAMPLES = """\
+Three ways to ask:
+  kb lookup "Expected more than 1 value per channel when training"
+  python train.py 2>&1 | kb lookup -
+  kb lookup --lang zh 显存一直涨
+"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; return its exit status."""
+    argv = sys.argv[1:] if argv is None else argv
+    if not argv or argv[0] in ("-h", "--help"):
+        print(_help())
+        return 0
+    name, rest = argv[0], argv[1:]
+    if name in ("-V", "--version"):
+        from kb import __version__  # noqa: PLC0415 - only what is asked for is loaded
+
+        print(f"kb {__version__}")
+        return 0
+    if name not in COMMANDS:
+        print(f"kb: there is no command {name!r}; kb --help lists them", file=sys.stderr)
+        return 2
+    from importlib import import_module  # noqa: PLC0415
+
+    from kb.cli.common import Failure  # noqa: PLC0415
+
+    debug = "--debug" in rest or "KB_DEBUG" in os.environ
+    try:
+        command = import_module(f"kb.cli.{name}_")
+        arguments = command.parser().parse_args([word for word in rest if word != "--debug"])
+        status: int = command.run(arguments)
+        sys.stdout.flush()
+    except Failure as failure:
+        if debug:
+            raise
+        print(f"kb {name}: {failure}", file=sys.stderr)
+        return failure.status
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return 130
+    except Exception as error:
+        if debug:
+            raise
+        print(f"kb {name}: {type(error).__name__}: {error}; run it again with --debug for the stack", file=sys.stderr)
+        return 1
+    return status
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    listing = "\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items())
+    return f"kb: PyTorch errors, each with a cause and a fix that a sandbox has run.\n\nUsage: kb COMMAND [ARGUMENTS]\n\nCommands:\n{listing}\n\n{_EXAMPLES}\nkb COMMAND --help tells more of each."

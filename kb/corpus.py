@@ -1,0 +1,71 @@
+"""All entries together: read from folders, one broken file never hiding the others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kb.entry import Entry, Fault
+from kb.parse import parse
+
+__all__ = ["Corpus", "entry_files", "entry_folders", "load"]
+
+_PACKAGE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Entries by slug, in the order of topic and slug, and the faults of the files that were left out."""
+
+    entries: dict[str, Entry]
+    faults: tuple[Fault, ...] = ()
+    redirects: dict[str, str] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries.values())
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def get(self, slug: str) -> Entry | None:
+        """Return the entry of that slug, followed through `also`, or None."""
+        return self.entries.get(self.redirects.get(slug, slug))
+
+
+def entry_folders(extra: Iterable[Path | str] = ()) -> tuple[Path, ...]:
+    """Return the folders that hold entries: the one that ships, those in KB_ENTRIES (separated as in PATH), then `extra`.
+
+    In a checkout the entries stand beside the package; installed, inside it.
+    """
+    shipped = next((folder for folder in (_PACKAGE / "_entries", _PACKAGE.parent / "entries") if folder.is_dir()), None)
+    named = [Path(part) for part in os.environ.get("KB_ENTRIES", "").split(os.pathsep) if part]
+    return tuple([shipped] if shipped else []) + tuple(named) + tuple(Path(part) for part in extra)
+
+
+def entry_files(folder: Path) -> list[Path]:
+    """Return the entries' files of a folder, `<topic>/<slug>.md`, in order."""
+    return sorted(folder.glob("*/*.md"))
+
+
+def load(folders: Iterable[Path] | None = None) -> Corpus:
+    """Return the corpus of these folders, of `entry_folders()` when none are named.
+
+    A later folder may not take a slug that an earlier one has: that is reported, and the earlier entry stays.
+    """
+    entries: dict[str, Entry] = {}
+    redirects: dict[str, str] = {}
+    faults: list[Fault] = []
+    for folder in entry_folders() if folders is None else folders:
+        for path in entry_files(folder):
+            entry, found = parse(path, name=str(path.relative_to(folder.parent)))
+            faults += found
+            if entry is None:
+                continue
+            if entry.id in entries:
+                faults.append(Fault(str(path), 1, "KB011", f"the slug {entry.id!r} is taken by {entries[entry.id].path}; choose another"))
+                continue
+            entries[entry.id] = entry
+            redirects |= dict.fromkeys(entry.also, entry.id)
+    return Corpus(entries, tuple(faults), redirects)

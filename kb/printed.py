@@ -1,0 +1,64 @@
+"""Read what a Python program printed: the exception it ended in, the line of it that failed, the warnings it emitted."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from kb.lexer import lex
+from kb.pattern import match
+from kb.template import Template
+
+__all__ = ["Raised", "final_exception", "matches", "shorten_paths", "warnings_in"]
+
+_TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n", re.MULTILINE)
+_EXCEPTION = re.compile(r"^([A-Za-z_][\w.]*)(?::[ \n]|$)", re.MULTILINE)
+_WARNING = re.compile(r"^(?:(\S.*?):(\d+): )?((?:[A-Za-z_]\w*\.)*[A-Z]\w*Warning): ", re.MULTILINE)
+_CPP_WARNING = re.compile(r"^\[W\d*[^\]]*\] ?(?:Warning: )?", re.MULTILINE)
+_SITE = re.compile(r"(?:/[\w.@+-]+)+/(?:site|dist)-packages/")
+_STDLIB = re.compile(r"(?:/[\w.@+-]+)+/lib/python3\.\d+/")
+
+
+class Raised(NamedTuple):
+    """An uncaught exception as printed: its type's full name, its message with all its lines, and the line of the program it came through."""
+
+    type: str
+    message: str
+    line: int | None
+
+
+def final_exception(stderr: str, program: str = "program.py") -> Raised | None:
+    """Return the exception that ended the program, or None when no traceback of it was printed.
+
+    The traceback that counts is the last one whose first frame is the program's own module: one that a child process printed, or one quoted inside
+    a message, is not the program's.
+    """
+    own = re.compile(rf'\s+File "[^"\n]*{re.escape(program)}", line \d+, in <module>\n')
+    starts = [found.end() for found in _TRACEBACK.finditer(stderr)]
+    mine = [start for start in starts if own.match(stderr, start)]
+    if not mine:
+        return None
+    text = stderr[mine[-1] :]
+    exception = _EXCEPTION.search(text)
+    if exception is None:
+        return None
+    frames = re.findall(rf'^ +File "[^"\n]*{re.escape(program)}", line (\d+), in', text[: exception.start()], re.MULTILINE)
+    return Raised(exception.group(1), text[exception.end() :].strip("\n"), int(frames[-1]) if frames else None)
+
+
+def warnings_in(stderr: str) -> list[tuple[str, str]]:
+    """Return (category, text up to the end of the output) of each warning printed; those of C++ code have the category `Warning`."""
+    python = [(found.group(3).rpartition(".")[2], stderr[found.end() :]) for found in _WARNING.finditer(stderr)]
+    return python + [("Warning", stderr[found.end() :]) for found in _CPP_WARNING.finditer(stderr)]
+
+
+def matches(template: Template, type_: str, message: str) -> bool:
+    """Tell whether a printed exception or warning begins as the template says; type names count without their modules."""
+    if template.type and template.type != type_.rpartition(".")[2]:
+        return False
+    return match(template.pieces, lex(message[:8000])) is not None
+
+
+def shorten_paths(text: str) -> str:
+    """Cut the folders of the interpreter and its packages from paths: they tell about a machine, not about the error."""
+    return _STDLIB.sub("…/", _SITE.sub("…/", text))

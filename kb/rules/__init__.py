@@ -1,0 +1,61 @@
+"""The rules that an entry must keep, each with a number, one sentence, and a function that finds what breaks it.
+
+KB001 to KB011 are the structure of a file and are reported by `kb.parse`; the rest look at a whole entry or at the whole corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from kb.corpus import Corpus
+from kb.entry import Entry
+
+__all__ = ["RULES", "STRUCTURE", "Finding", "Rule", "load_rules", "rule"]
+
+Finding = tuple[int, str]
+"""A line of the file, and what is wrong there and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A numbered rule; `find` yields what breaks it in an entry, given the corpus around it."""
+
+    id: str
+    sentence: str
+    find: Callable[[Entry, Corpus], Iterator[Finding]]
+
+
+RULES: dict[str, Rule] = {}
+
+STRUCTURE = {
+    "KB001": "A file can be read and is UTF-8.",
+    "KB002": "A file's name is a slug: lower-case words joined by hyphens.",
+    "KB003": "Front matter is there, closed, and YAML without a key that stands twice.",
+    "KB004": "Front matter keeps to the JSON Schema.",
+    "KB005": "The headings are the seven of the format, in order.",
+    "KB006": "Text stands under each heading.",
+    "KB007": "Every fenced block is closed.",
+    "KB008": "A block under Run it says what it is, and its attributes are known.",
+    "KB009": "Every repro has its fix, every fix its repro, and no name is used twice.",
+    "KB010": "Every program is Python.",
+    "KB011": "No two entries have the same slug.",
+}
+
+
+def rule(id_: str, sentence: str) -> Callable[[Callable[[Entry, Corpus], Iterator[Finding]]], Callable[[Entry, Corpus], Iterator[Finding]]]:
+    """Register the decorated function as the rule of that number."""
+
+    def register(find: Callable[[Entry, Corpus], Iterator[Finding]]) -> Callable[[Entry, Corpus], Iterator[Finding]]:
+        assert id_ not in RULES, id_
+        RULES[id_] = Rule(id_, sentence, find)
+        return find
+
+    return register
+
+
+def load_rules() -> dict[str, Rule]:
+    """Import the modules that register rules; return all rules by number."""
+    from kb.rules import corpus, messages, programs, prose  # noqa: F401, PLC0415 - importing registers
+
+    return dict(sorted(RULES.items()))

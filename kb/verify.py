@@ -1,0 +1,292 @@
+"""Run the cases of entries in the sandbox and judge them by the rules of the format.
+
+A repro must end as its entry says, its fix must run to its last line, and what the repro printed must lead back to the entry. Nothing inside a program
+decides that: only exit status, output, and whether its last statement was reached.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import sandbox
+from kb.answer import lookup
+from kb.corpus import Corpus
+from kb.entry import Case, Entry
+from kb.index import Index
+from kb.ledger import Record, case_hash
+from kb.printed import final_exception, matches, shorten_paths, warnings_in
+from kb.rules.programs import asserts, same_assert
+from kb.template import compile_template
+
+__all__ = ["Environment", "Run", "Verdict", "judge", "select", "to_record", "verify"]
+
+_PRINTED_LIMIT = 8000
+_PROBE = """
+import json, torch
+gpu = None
+if torch.cuda.is_available():
+    gpu = f"{torch.cuda.get_device_name(0)}, CUDA {torch.version.cuda}"
+print(json.dumps({"torch": torch.__version__, "gpu": gpu}))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Where the cases ran: torch's version as it calls itself, the sandbox's backend, and the GPU if there was one."""
+
+    torch: str
+    backend: str
+    device: str
+    gpu: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a case came out. `faults` say what is wrong, with the line of the entry's file; `reason` says why it did not run here."""
+
+    case: Case
+    outcome: Literal["passed", "failed", "not run here"]
+    faults: tuple[tuple[int, str], ...] = ()
+    reason: str = ""
+    repro: sandbox.Outcome | None = None
+    fix: sandbox.Outcome | None = None
+
+    @property
+    def seconds(self) -> float:
+        """The time that repro and fix took together."""
+        return sum(outcome.seconds for outcome in (self.repro, self.fix) if outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A whole run: its verdicts in the order of the cases, and where it ran; None when no case could."""
+
+    verdicts: tuple[Verdict, ...]
+    environment: Environment | None
+    complete: bool = True
+
+    @property
+    def proved(self) -> bool:
+        """Whether at least one case passed and none failed; a run that proved nothing is a failure."""
+        outcomes = [verdict.outcome for verdict in self.verdicts]
+        return self.complete and "passed" in outcomes and "failed" not in outcomes
+
+
+def select(corpus: Corpus, slugs: Sequence[str] = ()) -> list[Case]:
+    """Return the cases of these entries (`slug` or `slug/case`), of all when none are named; raises KeyError with a slug that does not exist."""
+    if not slugs:
+        return [case for entry in corpus for case in entry.cases]
+    found = []
+    for slug in slugs:
+        entry = corpus.get(slug.partition("/")[0])
+        cases = [case for case in entry.cases if slug in (case.entry, case.id) or "/" not in slug] if entry else []
+        if not cases:
+            raise KeyError(slug)
+        found += cases
+    return found
+
+
+def verify(
+    corpus: Corpus,
+    cases: Sequence[Case],
+    index: Index,
+    *,
+    device: str = "cpu",
+    backend: str = "auto",
+    isolation: Literal["entry", "corpus"] = "entry",
+    jobs: int = 1,
+    runtime: str | None = None,
+    trust_gpu: bool = False,
+    python: str | None = None,
+    image: str | None = None,
+    fail_fast: bool = False,
+    cancel: threading.Event | None = None,
+    on_verdict: Callable[[Verdict], None] = lambda _verdict: None,
+) -> Run:
+    """Run every case that this device can run, both its programs, and judge it; `on_verdict` hears of each as it is known.
+
+    Raises `sandbox.BackendUnavailable` when there is no such sandbox here.
+    """
+    cancel = cancel or threading.Event()
+    here = [case for case in cases if not _elsewhere(case, device)]
+    verdicts = {case.id: Verdict(case, "not run here", reason=_elsewhere(case, device)) for case in cases if _elsewhere(case, device)}
+    for verdict in verdicts.values():
+        on_verdict(verdict)
+    if not here:
+        return Run(tuple(verdicts[case.id] for case in cases), None)
+    programs = [sandbox.Program(_PROBE, name="probe", group=here[0].entry, device=device)]
+    programs += [program for case in here for program in _programs(case)]
+    halves: dict[int, sandbox.Outcome] = {}
+
+    def heard(number: int, outcome: sandbox.Outcome) -> None:
+        halves[number] = outcome
+        at = (number - 1) // 2
+        pair = (halves.get(2 * at + 1), halves.get(2 * at + 2))
+        if number == 0 or pair[0] is None or pair[1] is None or "cancelled" in (pair[0].ended, pair[1].ended):
+            return
+        case = here[at]
+        verdicts[case.id] = judge(corpus.entries[case.entry], case, pair[0], pair[1], index)
+        on_verdict(verdicts[case.id])
+        if fail_fast and verdicts[case.id].outcome == "failed":
+            cancel.set()
+
+    sandbox.run(
+        programs,
+        backend=backend,
+        isolation="group" if isolation == "entry" else "all",
+        jobs=jobs,
+        runtime=runtime,
+        trust_gpu=trust_gpu,
+        python=python,
+        image=image,
+        cancel=cancel,
+        on_outcome=heard,
+    )
+    done = tuple(verdicts[case.id] for case in cases if case.id in verdicts)
+    return Run(done, _environment(halves.get(0), device), complete=len(done) == len(cases))
+
+
+def judge(entry: Entry, case: Case, repro: sandbox.Outcome, fix: sandbox.Outcome, index: Index) -> Verdict:
+    """Judge what repro and fix did; the verdict has every fault that was found."""
+    faults = [*_judge_repro(entry, case, repro), *_judge_fix(case, fix)]
+    if not faults:
+        faults += [(case.repro.line, what) for what in _leads_back(entry, repro, index)]
+    return Verdict(case, "failed" if faults else "passed", tuple(faults), repro=repro, fix=fix)
+
+
+def to_record(verdict: Verdict, environment: Environment) -> Record:
+    """Return what the ledger keeps of a verdict."""
+    printed = shorten_paths(sandbox.printable(verdict.repro.stderr)) if verdict.repro else ""
+    if len(printed) > _PRINTED_LIMIT:
+        printed = printed[: _PRINTED_LIMIT // 2] + "\n…\n" + printed[-_PRINTED_LIMIT // 2 :]
+    return Record(
+        hash=case_hash(verdict.case),
+        outcome=verdict.outcome,
+        printed=printed,
+        seconds=round(verdict.seconds, 3),
+        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        torch=environment.torch,
+        device=verdict.case.device,
+        backend=environment.backend,
+        gpu=environment.gpu,
+    )
+
+
+def _elsewhere(case: Case, device: str) -> str:
+    """Why a case cannot run on this device, or an empty string."""
+    if case.os:
+        return f"needs {case.os}"
+    if case.device != device:
+        return f"needs {case.device}" + (f" with {case.gpus} GPUs" if case.gpus > 1 else "")
+    return ""
+
+
+def _programs(case: Case) -> Iterator[sandbox.Program]:
+    limits = {
+        name: value
+        for name, value in (("seconds", case.timeout), ("memory", case.memory), ("shm", case.shm), ("gpus", case.gpus or None))
+        if value is not None
+    }
+    for role, block in (("repro", case.repro), ("fix", case.fix)):
+        yield sandbox.Program(
+            block.source,
+            name=f"{case.id}:{role}",
+            group=case.entry,
+            limits=sandbox.Limits(**limits),  # type: ignore[arg-type]
+            fresh=case.fresh,
+            device=case.device,
+        )
+
+
+def _environment(probe: sandbox.Outcome | None, device: str) -> Environment | None:
+    if probe is None or probe.exit_code != 0:
+        return None
+    said = json.loads(probe.stdout)
+    return Environment(str(said["torch"])[:40], probe.backend, device, str(said["gpu"] or "")[:120])
+
+
+def _judge_repro(entry: Entry, case: Case, repro: sandbox.Outcome) -> Iterator[tuple[int, str]]:
+    line = case.repro.line
+    if repro.ended != "exit":
+        yield line, f"the repro did not end by itself: {_how(repro)}"
+    elif entry.kind == "warning":
+        yield from _judge_warning(entry, case, repro)
+    elif repro.exit_code == 0:
+        yield line, "the repro ran through; it must fail as its entry says"
+    else:
+        raised = final_exception(repro.stderr)
+        if raised is None:
+            yield line, f"the repro ended with exit status {repro.exit_code} but printed no traceback of its own"
+        elif entry.kind == "silent":
+            yield from _judge_assert(case, raised.type, raised.line)
+        elif not any(matches(template, raised.type, raised.message) for template in map(compile_template, _texts(entry))):
+            shown = raised.message.strip().split("\n")[0]
+            yield line, f"no message of the entry matches what the repro printed: {raised.type}: {shown[:300]}"
+
+
+def _judge_warning(entry: Entry, case: Case, repro: sandbox.Outcome) -> Iterator[tuple[int, str]]:
+    seen = warnings_in(repro.stderr)
+    if repro.exit_code != 0 or not repro.finished:
+        yield case.repro.line, f"the repro of a warning must run through: {_how(repro)}"
+    if not any(matches(template, category, text) for template in map(compile_template, _texts(entry)) for category, text in seen):
+        shown = "; ".join(f"{category}: {text.strip().split(chr(10))[0][:200]}" for category, text in seen) or "no warning"
+        yield case.repro.line, f"no message of the entry matches what the repro printed: {shown}"
+
+
+def _judge_assert(case: Case, type_: str, line: int | None) -> Iterator[tuple[int, str]]:
+    """A silent repro fails at an assert of its own, and that very assert stands in the fix."""
+    if type_ != "AssertionError":
+        yield case.repro.line, f"the repro of a silent pitfall must end in AssertionError, not {type_}"
+        return
+    failed = next((node for node in asserts(case.repro.source) if line and node.lineno <= line <= (node.end_lineno or node.lineno)), None)
+    if failed is None:
+        yield case.repro.line, "the AssertionError does not come from an assert of the repro"
+    elif not any(same_assert(failed, other) for other in asserts(case.fix.source)):
+        yield case.repro.line + failed.lineno - 1, "the assert that failed does not stand in the fix; use the very same one in both"
+
+
+def _judge_fix(case: Case, fix: sandbox.Outcome) -> Iterator[tuple[int, str]]:
+    if fix.ended != "exit" or fix.exit_code != 0:
+        raised = final_exception(fix.stderr)
+        what = f"{raised.type}: {raised.message.strip()[:300]}" if raised else _how(fix)
+        yield case.fix.line + (raised.line - 1 if raised and raised.line else 0), f"the fix fails: {what}"
+    elif not fix.finished:
+        yield case.fix.line, "the fix ended before its last line; it must run through"
+    for category, text in warnings_in(fix.stderr):
+        yield case.fix.line, f"the fix emits a warning: {category}: {text.strip().split(chr(10))[0][:300]}"
+
+
+def _leads_back(entry: Entry, repro: sandbox.Outcome, index: Index) -> Iterator[str]:
+    """What was printed must be answered with this entry first; of a silent pitfall it must not be answered with another."""
+    answer = lookup(repro.stderr, index=index)
+    first = answer.matches[0] if answer.matches else None
+    if entry.kind == "silent":
+        if answer.answered and first and first.id != entry.id:
+            yield f"what the repro prints is answered with {first.id} ({first.confidence})"
+    elif first is None or not answer.answered:
+        yield "what the repro prints finds no entry; its message is not among the entry's messages"
+    elif first.id != entry.id:
+        yield f"what the repro prints leads to {first.id} ({first.confidence}) instead; make the message more specific"
+
+
+def _texts(entry: Entry) -> Iterable[str]:
+    return (message.text for message in entry.messages)
+
+
+def _how(outcome: sandbox.Outcome) -> str:
+    said = {
+        "time": f"stopped after {outcome.seconds:.1f} s",
+        "memory": "out of memory",
+        "output": "too much output",
+        "pids": "too many processes",
+        "signal": f"killed by signal {outcome.signal}",
+        "refused": f"not run ({outcome.detail})",
+        "cancelled": "cancelled",
+        "exit": f"exit status {outcome.exit_code}",
+    }
+    return said[outcome.ended]
