@@ -7,7 +7,6 @@ decides that: only exit status, output, and whether its last statement was reach
 from __future__ import annotations
 
 import datetime
-import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,18 +19,19 @@ from kb.entry import Case, Entry
 from kb.index import Index
 from kb.ledger import Record, case_hash
 from kb.printed import final_exception, matches, shorten_paths, warnings_in
+from kb.run import programs
 from kb.rules.programs import asserts, same_assert
 from kb.template import compile_template
 
 __all__ = ["Environment", "Run", "Verdict", "judge", "select", "to_record", "verify"]
 
 _PRINTED_LIMIT = 8000
-_PROBE = """
-import json, torch
-gpu = None
-if torch.cuda.is_available():
-    gpu = f"{torch.cuda.get_device_name(0)}, CUDA {torch.version.cuda}"
-print(json.dumps({"torch": torch.__version__, "gpu": gpu}))
+_GPU_PROBE = """
+import subprocess, torch
+driver = subprocess.run(
+    ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True, text=True
+).stdout.split()
+print(f"{torch.cuda.get_device_name(0)}, driver {' '.join(driver[:1])}, CUDA {torch.version.cuda}")
 """
 
 
@@ -41,7 +41,6 @@ class Environment:
 
     torch: str
     backend: str
-    device: str
     gpu: str = ""
 
 
@@ -119,15 +118,16 @@ def verify(
         on_verdict(verdict)
     if not here:
         return Run(tuple(verdicts[case.id] for case in cases), None)
-    programs = [sandbox.Program(_PROBE, name="probe", group=here[0].entry, device=device)]
-    programs += [program for case in here for program in _programs(case)]
+    programs = [program for case in here for program in programs(case)]
+    if device == "cuda":
+        programs.append(sandbox.Program(_GPU_PROBE, name="probe", group="probe", device="cuda", limits=sandbox.Limits(gpus=1)))
     halves: dict[int, sandbox.Outcome] = {}
 
     def heard(number: int, outcome: sandbox.Outcome) -> None:
         halves[number] = outcome
-        at = (number - 1) // 2
-        pair = (halves.get(2 * at + 1), halves.get(2 * at + 2))
-        if number == 0 or pair[0] is None or pair[1] is None or "cancelled" in (pair[0].ended, pair[1].ended):
+        at = number // 2
+        pair = (halves.get(2 * at), halves.get(2 * at + 1))
+        if at >= len(here) or pair[0] is None or pair[1] is None or "cancelled" in (pair[0].ended, pair[1].ended):
             return
         case = here[at]
         verdicts[case.id] = judge(corpus.entries[case.entry], case, pair[0], pair[1], index)
@@ -148,7 +148,8 @@ def verify(
         on_outcome=heard,
     )
     done = tuple(verdicts[case.id] for case in cases if case.id in verdicts)
-    return Run(done, _environment(halves.get(0), device), complete=len(done) == len(cases))
+    gpu = halves.get(2 * len(here))
+    return Run(done, _environment(halves.values(), gpu), complete=len(done) == len(cases))
 
 
 def judge(entry: Entry, case: Case, repro: sandbox.Outcome, fix: sandbox.Outcome, index: Index) -> Verdict:
@@ -186,28 +187,13 @@ def _elsewhere(case: Case, device: str) -> str:
     return ""
 
 
-def _programs(case: Case) -> Iterator[sandbox.Program]:
-    limits = {
-        name: value
-        for name, value in (("seconds", case.timeout), ("memory", case.memory), ("shm", case.shm), ("gpus", case.gpus or None))
-        if value is not None
-    }
-    for role, block in (("repro", case.repro), ("fix", case.fix)):
-        yield sandbox.Program(
-            block.source,
-            name=f"{case.id}:{role}",
-            group=case.entry,
-            limits=sandbox.Limits(**limits),  # type: ignore[arg-type]
-            fresh=case.fresh,
-            device=case.device,
-        )
-
-
-def _environment(probe: sandbox.Outcome | None, device: str) -> Environment | None:
-    if probe is None or probe.exit_code != 0:
-        return None
-    said = json.loads(probe.stdout)
-    return Environment(str(said["torch"])[:40], probe.backend, device, str(said["gpu"] or "")[:120])
+def _environment(outcomes: Iterable[sandbox.Outcome], gpu: sandbox.Outcome | None) -> Environment | None:
+    """Where the programs ran, as their workers said; None when no worker came up."""
+    for outcome in outcomes:
+        if "torch" in outcome.versions:
+            name = sandbox.printable(gpu.stdout).strip()[:120] if gpu and gpu.exit_code == 0 else ""
+            return Environment(outcome.versions["torch"], outcome.backend, name)
+    return None
 
 
 def _judge_repro(entry: Entry, case: Case, repro: sandbox.Outcome) -> Iterator[tuple[int, str]]:

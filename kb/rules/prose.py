@@ -34,7 +34,7 @@ def tight(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     """As in `用 reshape 代替`; full-width punctuation needs none."""
     for number, line in _chinese(entry):
         if found := _TIGHT.search(_plain(line)):
-            yield number, f"put a space into {found.group()!r}"
+            yield number, f"put a space between the two in {found.group()!r}"
 
 
 @rule("KB032", "Chinese text has full-width punctuation.")
@@ -90,7 +90,7 @@ def wrong_language(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
         has_han = bool(re.search(f"[{_HAN}]", _plain(text)))
         if has_han == (lang == "en"):
             heading = "## English" if lang == "en" else "## 中文"
-            yield _line(entry, heading), "Chinese stands in the English text" if has_han else "the Chinese text has no Chinese; write it"
+            yield _line(entry, heading), "Chinese stands in the English text; say it in English" if has_han else "the Chinese text has no Chinese; write it"
 
 
 def _chinese(entry: Entry) -> Iterator[tuple[int, str]]:

@@ -1,0 +1,73 @@
+"""kb run: an entry's two programs, their output as it comes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import sandbox
+from kb.cli.common import BOLD, DIM, RED, Failure, Style, make_parser
+from kb.corpus import load
+from kb.entry import Case
+from kb.run import ROLES, run_case
+from kb.verify import select
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command's parser."""
+    found = make_parser("run", "Run an entry's repro and fix in the sandbox and print what they print.", "Exit status: 0 every fix ran through, 1 one did not, 2 usage.")
+    found.add_argument("slug", metavar="SLUG", help="the entry, or one case as SLUG/CASE")
+    found.add_argument("--backend", choices=("auto", "docker", "bubblewrap", "process"), default="auto", help="the sandbox (default: the strongest that works; process is none)")
+    found.add_argument("--runtime", help="the container runtime, e.g. runsc")
+    found.add_argument("--python", help="the interpreter for bubblewrap and process")
+    found.add_argument("--trust-gpu", action="store_true", help="give containers a GPU: only for reviewed entries")
+    return found
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the programs; return 0 when every fix ran through."""
+    corpus = load()
+    try:
+        cases = select(corpus, [arguments.slug])
+    except KeyError:
+        raise Failure(f"there is no entry or case {arguments.slug!r}; kb list shows them", 2) from None
+    try:
+        good = [_run(case, arguments) for case in cases]
+    except sandbox.SandboxError as error:
+        raise Failure(str(error)) from error
+    return 0 if all(good) else 1
+
+
+def _run(case: Case, arguments: argparse.Namespace) -> bool:
+    """Run one case; tell whether its fix ran through."""
+    style, errors = Style(), Style(sys.stderr)
+    announced: list[str] = []
+
+    def announce(role: str) -> None:
+        if role not in announced:
+            announced.append(role)
+            print(errors(f"── {role} of {case.id}", BOLD), file=sys.stderr, flush=True)
+
+    def show(role: str, stream: str, text: str) -> None:
+        announce(role)
+        safe = sandbox.printable(text)
+        error = stream == "stderr"
+        print(errors(safe, RED) if error else style(safe), end="", flush=True, file=sys.stderr if error else sys.stdout)
+
+    def ended(role: str, outcome: sandbox.Outcome) -> None:
+        announce(role)
+        how = f"exit status {outcome.exit_code}" if outcome.ended == "exit" else outcome.ended
+        detail = f" ({outcome.detail})" if outcome.detail else ""
+        print(errors(f"   {how}{detail}, {outcome.seconds:.2f} s, {outcome.backend}", DIM), file=sys.stderr)
+
+    announce(ROLES[0])
+    outcomes = run_case(
+        case,
+        backend=arguments.backend,
+        runtime=arguments.runtime,
+        python=arguments.python,
+        trust_gpu=arguments.trust_gpu,
+        on_output=show,
+        on_outcome=ended,
+    )
+    return outcomes[1].passed

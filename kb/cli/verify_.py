@@ -1,0 +1,157 @@
+"""kb verify: prove entries by running their programs in the sandbox."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import sandbox
+from kb.changed import GitFailed, changed_since
+from kb.cli.common import BOLD, GREEN, RED, YELLOW, Failure, Style, make_parser
+from kb.corpus import Corpus, load
+from kb.entry import Case
+from kb.index import open_index
+from kb.ledger import record
+from kb.report import annotations, failure_lines, junit, table_lines
+from kb.verify import Run, Verdict, select, to_record, verify
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command's parser."""
+    found = make_parser(
+        "verify",
+        "Run repro and fix of every case in the sandbox, and judge them.",
+        "Exit status: 0 at least one case passed and none failed, 1 otherwise, 2 usage.",
+    )
+    found.add_argument("slugs", nargs="*", metavar="SLUG", help="entries, or one case as SLUG/CASE (default: all)")
+    found.add_argument("--changed", metavar="BASE", help="only entries whose programs or messages differ from this git revision")
+    found.add_argument("--device", choices=("cpu", "cuda", "mps"), default="cpu", help="run the cases for this device (default cpu)")
+    found.add_argument("--isolation", choices=("entry", "corpus"), default="entry", help="one worker per entry (default), or one for all: only for reviewed entries")
+    found.add_argument("--backend", choices=("auto", "docker", "bubblewrap", "process"), default="auto", help="the sandbox (default: the strongest that works; process is none)")
+    found.add_argument("--runtime", help="the container runtime, e.g. runsc")
+    found.add_argument("--image", help="the container image")
+    found.add_argument("--python", help="the interpreter for bubblewrap and process")
+    found.add_argument("--jobs", type=int, default=0, metavar="N", help="workers side by side (default: one per core)")
+    found.add_argument("--trust-gpu", action="store_true", help="give containers a GPU: only for reviewed entries")
+    found.add_argument("--fail-fast", action="store_true", help="stop at the first failure")
+    found.add_argument("--record", action="store_true", help="write the ledger of what passed")
+    found.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit file")
+    return found
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Verify; return 0 only when something was proved and nothing failed."""
+    corpus = load()
+    for fault in corpus.faults:
+        print(fault, file=sys.stderr)
+    cases = _cases(corpus, arguments)
+    if not cases:
+        print(f"no entry's programs differ from {arguments.changed}", file=sys.stderr)
+        return 0
+    progress = _Progress(len(cases))
+    cancel = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: cancel.set())
+    started = time.monotonic()
+    try:
+        done = verify(
+            corpus,
+            cases,
+            open_index(),
+            device=arguments.device,
+            backend=arguments.backend,
+            isolation=arguments.isolation,
+            jobs=arguments.jobs or os.cpu_count() or 1,
+            runtime=arguments.runtime,
+            trust_gpu=arguments.trust_gpu,
+            python=arguments.python,
+            image=arguments.image,
+            fail_fast=arguments.fail_fast,
+            cancel=cancel,
+            on_verdict=progress,
+        )
+    except sandbox.SandboxError as error:
+        raise Failure(str(error)) from error
+    finally:
+        signal.signal(signal.SIGINT, before)
+        progress.close()
+    _report(done, corpus, arguments, time.monotonic() - started)
+    if arguments.record:
+        _record(done, corpus)
+    if not done.complete and cancel.is_set() and not arguments.fail_fast:
+        return 130
+    return 0 if done.proved and not corpus.faults else 1
+
+
+def _cases(corpus: Corpus, arguments: argparse.Namespace) -> list[Case]:
+    if arguments.changed and arguments.slugs:
+        raise Failure("--changed chooses the entries itself; leave SLUG out", 2)
+    try:
+        if not arguments.changed:
+            return select(corpus, arguments.slugs)
+        slugs = changed_since(corpus, arguments.changed)
+        return select(corpus, slugs) if slugs else []
+    except KeyError as error:
+        raise Failure(f"there is no entry or case {error.args[0]!r}; kb list shows them", 2) from None
+    except GitFailed as error:
+        raise Failure(f"git: {error}", 2) from None
+
+
+def _report(done: Run, corpus: Corpus, arguments: argparse.Namespace, seconds: float) -> None:
+    style = Style()
+    failed = [verdict for verdict in done.verdicts if verdict.outcome == "failed"]
+    for verdict in failed:
+        print("\n".join(failure_lines(verdict, os.path.relpath(corpus.entries[verdict.case.entry].path))))
+        print()
+    print("\n".join(table_lines(done, corpus)))
+    where = f"torch {done.environment.torch} in {done.environment.backend}" if done.environment else "nothing was run"
+    where += f" on {done.environment.gpu}" if done.environment and done.environment.gpu else ""
+    state = style("proved", GREEN, BOLD) if done.proved else style("not proved" if not failed else "failed", RED, BOLD)
+    print(f"{state}: {where}, {seconds:.1f} s" + ("" if done.complete else style("; stopped before the end", YELLOW)))
+    if arguments.junit:
+        junit(done, arguments.junit)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        print("\n".join(annotations(done, corpus)))
+
+
+def _record(done: Run, corpus: Corpus) -> None:
+    """Write what passed into the ledger of the folder that each entry comes from."""
+    if done.environment is None:
+        return
+    by_folder: dict[Path, list[Verdict]] = {}
+    for verdict in done.verdicts:
+        if verdict.outcome == "passed":
+            by_folder.setdefault(corpus.entries[verdict.case.entry].path.parent.parent, []).append(verdict)
+    for folder, verdicts in by_folder.items():
+        known = [case.id for entry in corpus for case in entry.cases if entry.path.parent.parent == folder]
+        for path in record(folder, {verdict.case.id: to_record(verdict, done.environment) for verdict in verdicts}, known):
+            print(f"recorded in {os.path.relpath(path)}", file=sys.stderr)
+
+
+class _Progress:
+    """A bar on a terminal, a line per failure elsewhere, both on standard error."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.done = self.failed = 0
+        self.style = Style(sys.stderr)
+        self.bar = sys.stderr.isatty()
+
+    def __call__(self, verdict: Verdict) -> None:
+        self.done += 1
+        self.failed += verdict.outcome == "failed"
+        if self.bar:
+            filled = 30 * self.done // self.total
+            failed = self.style(f" {self.failed} failed", RED) if self.failed else ""
+            print(f"\r\033[K[{'#' * filled}{'.' * (30 - filled)}] {self.done}/{self.total}{failed} {verdict.case.id[:40]}", end="", file=sys.stderr, flush=True)
+        elif verdict.outcome == "failed":
+            print(f"failed: {verdict.case.id}", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """End the line that the bar stands in."""
+        if self.bar:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)

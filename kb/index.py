@@ -1,0 +1,112 @@
+"""Open the index of all entries: fresh if the entries did not change, else built again beside the old one, which goes on serving meanwhile.
+
+The index is a cache. It lives in the user's cache folder, is made here from the Markdown, and one from elsewhere is never opened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from kb.stamps import cache_folder, entry_folder_names, listing
+from kb.store import Arrays, StoreError, StringTable
+from kb.trie import Trie
+
+__all__ = ["Index", "open_index"]
+
+CURRENT = "current"
+MAIN = "index.bin"
+LISTING = "listing.txt"
+
+
+def open_index(
+    folders: Iterable[str | os.PathLike[str]] | None = None, cache: str | os.PathLike[str] | None = None
+) -> Index:
+    """Return the index of the entries in `folders`, of `entry_folder_names()` when none are named.
+
+    When entries changed since it was built it is built again; while another process is doing that, the index as it was is returned at once.
+    """
+    names = entry_folder_names() if folders is None else [os.path.abspath(folder) for folder in folders]
+    place = cache_folder(names, cache)
+    wanted = listing(names)
+    found = _opened(place)
+    if found is not None and found.listing == wanted:
+        return found
+    from kb.build import build_index  # noqa: PLC0415 - most look-ups find the index fresh
+
+    build_index(names, place, waiting=found is None)
+    return _opened(place) or _fail(place)
+
+
+class Index:
+    """An opened index: the prefix tree of the messages, what a terminal shows of each entry, and the Whoosh index of the words."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        with open(os.path.join(folder, LISTING), encoding="utf-8") as file:
+            self.listing = file.read()
+        arrays = Arrays(os.path.join(folder, MAIN))
+        self.arrays = arrays
+        self.trie = Trie(arrays)
+        self._slugs = StringTable(arrays, "slugs")
+        self._entry_of_slug = arrays["slugs.entry"]
+        self._blobs = {name: (arrays[f"{name}.starts"], arrays[f"{name}.text"]) for name in ("heads", "cards", "templates")}
+        self.owners = arrays["templates.owner"]
+        self._words: Any = None
+
+    def __len__(self) -> int:
+        return len(self._blobs["heads"][0]) - 1
+
+    def number(self, slug: str) -> int:
+        """Return the entry's number, followed through `also`; KeyError when there is none."""
+        found = self._slugs.number(slug)
+        if not found:
+            raise KeyError(slug)
+        number: int = self._entry_of_slug[found]
+        return number
+
+    def head(self, number: int) -> dict[str, Any]:
+        """Return the entry's id, kind, title, explain line and related slugs."""
+        return self._blob("heads", number)
+
+    def card(self, slug: str) -> dict[str, Any]:
+        """Return what is shown of the entry, as `kb.card.make_card` made it; KeyError when there is none of that slug."""
+        return self._blob("cards", self.number(slug))
+
+    def template(self, number: int) -> dict[str, Any]:
+        """Return a message template: its source, type and pieces, and whether it is the end (`tail`) of one."""
+        return self._blob("templates", number)
+
+    @property
+    def words(self) -> Any:
+        """The searcher over the entries' words; Whoosh is loaded at the first use."""
+        if self._words is None:
+            from kb.words import Searcher  # noqa: PLC0415 - an exact answer does without
+
+            self._words = Searcher(self)
+        return self._words
+
+    def _blob(self, name: str, number: int) -> dict[str, Any]:
+        starts, text = self._blobs[name]
+        loaded: dict[str, Any] = json.loads(bytes(text[starts[number] : starts[number + 1]]))
+        return loaded
+
+
+def _opened(place: str) -> Index | None:
+    """Return the current generation, or None when there is none that can be read; one that was swapped away meanwhile is tried again."""
+    for _ in range(5):
+        try:
+            with open(os.path.join(place, CURRENT), encoding="utf-8") as file:
+                name = file.read().strip()
+            return Index(os.path.join(place, name))
+        except FileNotFoundError:
+            continue
+        except (OSError, StoreError, ValueError, KeyError):
+            return None
+    return None
+
+
+def _fail(place: str) -> Index:
+    raise StoreError(f"the index in {place} could not be built; delete that folder and try again")

@@ -1,0 +1,130 @@
+"""Cut error messages into typed tokens, the same way for templates and for pasted text.
+
+Punctuation, quotation marks, case and white space do not survive, so `'weight'` equals `"weight"` and a message that was wrapped or retyped still
+lexes alike. What varies between two readers of the same message (numbers, sizes, dtypes, devices, paths, addresses) becomes one token with a type.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+__all__ = ["Token", "lex", "numbers"]
+
+
+class Token(NamedTuple):
+    """One token: its folded text, its type, where it starts in the text that was lexed, and how it stands there."""
+
+    text: str
+    type: str
+    start: int
+    raw: str
+
+    @property
+    def end(self) -> int:
+        """The offset after the token."""
+        return self.start + len(self.raw)
+
+
+# The text is lower-cased first and words get their type from a dictionary, not from the pattern: that keeps both the scan and its compilation short.
+# Every repetition is possessive or of bounded length, so no input can make the scan backtrack.
+_INTS = r"-?+(?:\d++|\*)(?:\s*+[,x]\s*+-?+(?:\d++|\*))*+,?+\s*+"
+_LINE = r"(?::(?:(?<=\.py:)|(?<=\.cpp:)|(?<=\.cu:)|(?<=\.cc:)|(?<=\.h:)|(?<=\.cuh:))\d++)?+"
+_SCAN = re.compile(
+    rf"(?P<shape>torch\.size\(\s*+\[(?:\s*+{_INTS})?+\]\s*+\)|\[\s*+(?:{_INTS})?+\]|\(\s*+{_INTS}\))"
+    r"|(?P<long>(?:unsigned|signed|long|short) (?:char|int|long|short)(?!\w))"
+    rf"|(?P<drive>[a-z]:[\\/][^\s'\"<>|*?;,()]{{1,400}}+)"
+    rf"|(?P<word>[a-z_]\w*+(?:(?:\.|::)\w++)*+(?:[\\/](?:[\w+-][\w.+-]*+|\.\.))*+{_LINE})"
+    r"|0x(?P<address>[0-9a-f]++)"
+    r"|(?P<by>(?<![\w.])\d++(?:x\d++)++(?!\w))"
+    r"|(?P<size>(?<![\w.])\d++(?:\.\d++)?+\s?+(?:[kmgt]i?b|bytes?)(?!\w))"
+    r"|(?P<version>(?<![\w.])\d++\.\d++\.\d++(?:[\w.+]*\w)?)"
+    r"|(?P<key>(?<![\w.])\d++(?:\.\d++)*+\.[a-z_]\w*+(?:\.\w++)*+)"
+    r"|(?P<num>(?:(?<![\w.)\]])[-+])?\d++(?:\.\d++)?+(?:e[-+]?+\d++)?+)"
+    rf"|(?P<path>~?+(?:/[\w.@+~%-]{{1,200}}+){{2,40}}+{_LINE})"
+    r"|(?P<repr><(?:class|function|module|method|bound method|built-in \w{1,40}+)\s[^<>\n]{1,300}+>)"
+    r"|(?P<cjk>[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]++)"
+    r"|(?P<letters>[^\x00-\x7f\u3000-\u303f\uff00-\uff65]++)",
+    re.ASCII,
+)
+_DTYPES = frozenset(
+    "float double half long int short char byte bool bfloat16 float16 float32 float64 complex64 complex128 "
+    "uint8 uint16 uint32 uint64 int8 int16 int32 int64 complexfloat complexdouble complexhalf".split()
+)
+_DEVICES = frozenset(("cuda", "cpu", "mps", "xpu", "meta"))
+_SUFFIXES = frozenset(
+    "py pyc cpp cc cu cuh h hpp so dll dylib pt pth pkl pickle ckpt safetensors npy npz bin tar zip onnx json yaml txt csv".split()
+)
+_RENAMED = {"long": "dtype", "drive": "path", "by": "shape", "key": "word", "letters": "word"}
+_PIECE = re.compile(r"[^\\/]++")
+_INDEX = re.compile(r":\d++")
+_QUOTED_IN_REPR = re.compile(r"'([^']*)'")
+_INT = re.compile(r"-?\d+|\*")
+
+
+def lex(text: str) -> list[Token]:
+    """Return the tokens of `text` in order; `start` is an offset into it."""
+    lowered = text.lower()
+    if len(lowered) != len(text):
+        lowered = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
+    tokens: list[Token] = []
+    skip = 0
+    for match in _SCAN.finditer(lowered):
+        start = match.start()
+        if start < skip:
+            continue
+        kind = match.lastgroup or "word"
+        folded = match.group()
+        if kind == "word":
+            if folded in _DEVICES:
+                index = _INDEX.match(lowered, match.end())
+                if index:
+                    folded += index.group()
+                    skip = index.end()
+                tokens.append(Token(folded, "device", start, text[start : start + len(folded)]))
+                continue
+            if "/" in folded or "\\" in folded:
+                tokens += _slashed(folded, start, text)
+                continue
+            tokens.append(Token(folded, _word_type(folded), start, text[start : start + len(folded)]))
+        elif kind == "letters" and not any(map(str.isalpha, folded)):
+            continue
+        elif kind == "repr":
+            quoted = _QUOTED_IN_REPR.search(folded)
+            name = quoted.group(1) if quoted else folded.strip("<>").split()[-1]
+            tokens.append(Token(name, "word", start, text[start : match.end()]))
+        else:
+            tokens.append(Token(folded, _RENAMED.get(kind, kind), start, text[start : match.end()]))
+    return tokens
+
+
+def numbers(text: str) -> list[int]:
+    """Return the whole numbers of a size as written: `torch.Size([1, 512])` and `1x512` give `[1, 512]`; a `*` counts as -1."""
+    return [-1 if digits == "*" else int(digits[:18]) for digits in _INT.findall(text)]
+
+
+def _word_type(word: str) -> str:
+    """Return `word`, or `dtype` or `path` for a word that is one."""
+    if word in _DTYPES:
+        return "dtype"
+    head, dot, last = word.rpartition(".")
+    if dot:
+        if word.startswith("torch.") and (last in _DTYPES or last.endswith("tensor") or last.startswith("float8_")):
+            return "dtype"
+        if last.partition(":")[0] in _SUFFIXES and not head.startswith("torch."):
+            return "path"
+    elif word.startswith(("c10::", "at::", "float8_")):
+        return "dtype"
+    return "word"
+
+
+def _slashed(folded: str, start: int, text: str) -> list[Token]:
+    """A run with slashes: a path when it ends like a file, otherwise words that stand side by side, as in `input/output`."""
+    end = start + len(folded)
+    if folded.rpartition(".")[2].partition(":")[0] in _SUFFIXES:
+        return [Token(folded, "path", start, text[start:end])]
+    tokens = []
+    for piece in _PIECE.finditer(folded):
+        at = start + piece.start()
+        tokens += [token._replace(start=token.start + at) for token in lex(text[at : at + len(piece.group())])]
+    return tokens

@@ -1,0 +1,62 @@
+"""Where entries and indexes live, and whether an index still belongs to the entries: decided in about a millisecond, without reading a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+from collections.abc import Iterable, Sequence
+
+__all__ = ["cache_folder", "entry_folder_names", "listing"]
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+
+
+def entry_folder_names(extra: Iterable[str | os.PathLike[str]] = ()) -> list[str]:
+    """Return the folders that hold entries: the one that ships, those in KB_ENTRIES (separated as in PATH), then `extra`.
+
+    In a checkout the entries stand beside the package; installed, inside it.
+    """
+    places = (os.path.join(_PACKAGE, "_entries"), os.path.join(os.path.dirname(_PACKAGE), "entries"))
+    shipped = [folder for folder in places if os.path.isdir(folder)][:1]
+    named = [part for part in os.environ.get("KB_ENTRIES", "").split(os.pathsep) if part]
+    return [os.path.abspath(part) for part in [*shipped, *named, *map(os.fspath, extra)]]
+
+
+def cache_folder(folders: Sequence[str], cache: str | os.PathLike[str] | None = None) -> str:
+    """Return the folder for the index of these entries: below `cache`, else KB_CACHE, else the user's cache folder."""
+    root = os.fspath(cache) if cache else os.environ.get("KB_CACHE", "")
+    if not root:
+        home = os.path.expanduser("~")
+        root = os.environ.get("XDG_CACHE_HOME", "") or os.path.join(home, *(("Library", "Caches") if sys.platform == "darwin" else (".cache",)))
+        root = os.path.join(root, "kb")
+    return os.path.join(root, f"{zlib.crc32(os.pathsep.join(folders).encode()):08x}")
+
+
+def listing(folders: Iterable[str]) -> str:
+    """Return a line for each file that the index is made of, with its time of change and its size: any change changes the text.
+
+    Those files are the entries, the ledgers, and kb's own modules and data, which decide what an index looks like.
+    """
+    lines = []
+    for folder in folders:
+        for topic in _scan(folder):
+            if topic.is_dir():
+                lines += [_stamp(file) for file in _scan(topic.path) if file.name.endswith((".md", ".json"))]
+    lines += [_stamp(file) for file in _scan(_PACKAGE) if file.name.endswith(".py")]
+    lines += [_stamp(file) for file in _scan(os.path.join(_PACKAGE, "data"))]
+    lines.sort()
+    return "\n".join(lines)
+
+
+def _stamp(file: os.DirEntry[str]) -> str:
+    status = file.stat()
+    return f"{file.path}\t{status.st_mtime_ns}\t{status.st_size}"
+
+
+def _scan(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except OSError:
+        return []

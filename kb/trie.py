@@ -1,0 +1,232 @@
+"""The prefix tree over message templates: every template that some place of a paste matches, at a cost that does not grow with their number.
+
+A node's children are found in one hash table keyed by node and token, so a step costs the same in a tree of any size. A placeholder is a child whose
+key is its type; one with text glued to it (`{layer:name}.num_batches_tracked`) stands in a short list at its node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kb.lexer import Token, numbers
+from kb.pattern import MAX_OPEN, OPEN, PLACEHOLDERS, Slot, accepts, inside
+from kb.store import Arrays, HashSlots, StringTable, hash_slots, string_sections
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from array import array
+
+__all__ = ["Hit", "Trie", "trie_sections"]
+
+_TYPES = {type_: number for number, type_ in enumerate(PLACEHOLDERS, 1)}
+_FIRST_WORD = 32
+"""Token numbers below this are placeholder types; a word's number in the string table is shifted by it."""
+
+_MAX_STEPS = 150_000
+"""The most steps that one look-up takes over all starting places, against pastes made to be slow; a real one takes some hundreds."""
+
+
+class Hit(NamedTuple):
+    """A place where a template matches: the template's number, the tokens from `start` up to `end`, the words found as they stand.
+
+    `whole` is false where only the beginning of the template was found.
+    """
+
+    template: int
+    start: int
+    end: int
+    literals: int
+    whole: bool
+
+
+def trie_sections(templates: Sequence[Sequence[str | Slot]], owners: Sequence[int]) -> dict[str, array[int] | bytes]:
+    """Return the tree's sections for `kb.store`: templates are numbered from 0 in their order, `owners` says whose each is."""
+    from array import array
+
+    words: dict[str, int] = {}
+    edges: dict[int, int] = {}
+    masks, below, owner, glued = array("I", [0, 0]), array("I", [0, 0]), array("I", [0, 0]), [[], []]  # type: ignore[var-annotated]
+    ends: list[list[int]] = [[], []]
+    remaining = [0, 0]
+
+    def word(text: str) -> int:
+        return words.setdefault(text, len(words) + 1) + _FIRST_WORD
+
+    def new_node() -> int:
+        for column in (masks, below, owner):
+            column.append(0)
+        glued.append([])
+        ends.append([])
+        remaining.append(1 << 30)
+        return len(ends) - 1
+
+    def child(node: int, piece: str | Slot) -> int:
+        if isinstance(piece, Slot) and (piece.prefix or piece.suffix):
+            key = (_TYPES[piece.type], word(piece.prefix) if piece.prefix else 0, word(piece.suffix) if piece.suffix else 0)
+            for *other, to in glued[node]:
+                if tuple(other) == key:
+                    return int(to)
+            to = new_node()
+            glued[node].append((*key, to))
+            return to
+        number = word(piece) if isinstance(piece, str) else _TYPES[piece.type]
+        if isinstance(piece, Slot):
+            masks[node] |= 1 << number
+        key_ = (node << 32) | number
+        if key_ not in edges:
+            edges[key_] = new_node()
+        return edges[key_]
+
+    for number, pieces in enumerate(templates):
+        if not pieces:
+            continue
+        node = 1
+        for depth, piece in enumerate(pieces, 1):
+            node = child(node, piece)
+            left = len(pieces) - depth
+            if left < remaining[node]:
+                remaining[node], below[node] = left, number
+            owner[node] = owners[number] + 1 if owner[node] in (0, owners[number] + 1) else 0xFFFFFFFF
+        ends[node].append(number)
+
+    lists, starts = array("I", [0]), array("I")
+    for node, found in enumerate(ends):
+        if not found and not glued[node]:
+            starts.append(0)
+            continue
+        starts.append(len(lists))
+        lists.append(len(found))
+        lists.extend(found)
+        lists.append(len(glued[node]))
+        for row in glued[node]:
+            lists.extend(row)
+    slots, children = hash_slots(list(edges), list(edges.values()))
+    return {
+        "trie.edges": slots,
+        "trie.children": children,
+        "trie.masks": masks,
+        "trie.below": below,
+        "trie.owner": owner,
+        "trie.starts": starts,
+        "trie.lists": lists,
+        **string_sections("trie.words", words),
+    }
+
+
+class Trie:
+    """The prefix tree, read from its mapped sections."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._words = StringTable(arrays, "trie.words")
+        self._edges = HashSlots(arrays["trie.edges"], arrays["trie.children"])
+        self._masks, self._below, self._owner = arrays["trie.masks"], arrays["trie.below"], arrays["trie.owner"]
+        self._starts, self._lists = arrays["trie.starts"], arrays["trie.lists"]
+
+    def knows(self, word: str) -> bool:
+        """Tell whether some template has the word."""
+        return bool(self._words.number(word))
+
+    def find(self, tokens: Sequence[Token]) -> list[Hit]:
+        """Return, for each place, every template that matches there; where none does, the beginning of one that is found there alone."""
+        ids = self._numbers(tokens)
+        steps = _MAX_STEPS
+        hits: list[Hit] = []
+        root_mask = self._masks[1]
+        get = self._edges.get
+        for start, number in enumerate(ids):
+            if root_mask or (number and get(1 << 32 | number)):
+                steps -= self._walk(tokens, ids, start, hits, steps)
+                if steps <= 0:
+                    break
+        return hits
+
+    def _numbers(self, tokens: Sequence[Token]) -> list[int]:
+        known: dict[str, int] = {}
+        number = self._words.number
+        ids = []
+        for text, *_ in tokens:
+            found = known.get(text)
+            if found is None:
+                found = number(text)
+                found = known[text] = found + _FIRST_WORD if found else 0
+            ids.append(found)
+        return ids
+
+    def _walk(self, tokens: Sequence[Token], ids: Sequence[int], start: int, hits: list[Hit], steps: int) -> int:
+        """Follow every path from the token at `start`; append the hits and return the steps taken."""
+        stack = [(1, start, 0)]
+        seen: set[tuple[int, int]] = set()
+        taken, total = 0, len(tokens)
+        deepest, found = (0, 0, 0), len(hits)
+        while stack and taken < steps:
+            node, at, literals = stack.pop()
+            taken += 1
+            if self._starts[node]:
+                self._ends(node, start, at, literals, hits, tokens, stack)
+            if literals > deepest[2]:
+                deepest = node, at, literals
+            if at >= total:
+                continue
+            mask = self._masks[node]
+            if mask:
+                if (node, at) in seen:
+                    continue
+                seen.add((node, at))
+                taken += self._slots(node, mask, tokens, at, literals, stack)
+            if tokens[at].type == "shape":
+                stack += [(to, at + 1, literals + 1) for to in self._numbered(node, numbers(tokens[at].text))]
+            number = ids[at]
+            if number and (to := self._edges.get(node << 32 | number)):
+                stack.append((to, at + 1, literals + 1))
+        if len(hits) == found and deepest[2] >= 3:
+            node, at, literals = deepest
+            if self._owner[node] not in (0, 0xFFFFFFFF):
+                hits.append(Hit(self._below[node], start, at, literals, False))
+        return taken
+
+    def _ends(
+        self, node: int, start: int, at: int, literals: int, hits: list[Hit], tokens: Sequence[Token], stack: list[tuple[int, int, int]]
+    ) -> None:
+        """Note the templates that end at `node`, and follow its placeholders with glued text."""
+        lists = self._lists
+        row = self._starts[node]
+        count = lists[row]
+        hits.extend(Hit(template, start, at, literals, True) for template in lists[row + 1 : row + 1 + count])
+        row += 1 + count
+        for offset in range(row + 1, row + 1 + 4 * lists[row], 4):
+            type_, prefix, suffix, to = lists[offset : offset + 4]
+            slot = Slot(PLACEHOLDERS[type_ - 1], "", self._text(prefix), self._text(suffix))
+            if at < len(tokens) and inside(slot, tokens[at]):
+                stack.append((to, at + 1, literals + 1))
+
+    def _text(self, number: int) -> str:
+        return self._words.text(number - _FIRST_WORD) if number else ""
+
+    def _slots(self, node: int, mask: int, tokens: Sequence[Token], at: int, literals: int, stack: list[tuple[int, int, int]]) -> int:
+        """Follow the placeholders of `node`; return the extra steps taken."""
+        extra = 0
+        for number, type_ in enumerate(PLACEHOLDERS, 1):
+            if not mask >> number & 1 or not accepts(type_, tokens[at]):
+                continue
+            to = self._edges.get(node << 32 | number)
+            if type_ not in OPEN:
+                stack.append((to, at + 1, literals))
+                continue
+            ends = range(at + 1, min(len(tokens), at + MAX_OPEN) + 1)
+            extra += len(ends)
+            stack += [(to, end, literals) for end in reversed(ends)]
+        return extra
+
+    def _numbered(self, node: int, found: Sequence[int]) -> list[int]:
+        """Return the nodes that a size leads to when each of its numbers stands for one piece, as in `[{low:int}, {high:int}]`."""
+        if not 0 < len(found) <= 8:
+            return []
+        nodes = [node]
+        for number in found:
+            word = self._words.number(str(number))
+            keys = [_TYPES["int"], _TYPES["num"]] + ([word + _FIRST_WORD] if word else [])
+            nodes = [to for at in nodes for key in keys if (to := self._edges.get(at << 32 | key))]
+            if not nodes:
+                return []
+        return [to for to in nodes if to != node]
