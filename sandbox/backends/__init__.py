@@ -1,0 +1,36 @@
+"""The ways to isolate a worker, strongest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sandbox.backends.bubblewrap import Bubblewrap
+from sandbox.backends.process import Process
+from sandbox.model import BackendStatus, BackendUnavailable
+from sandbox.worker import Backend
+
+BACKENDS: dict[str, Callable[[], Backend]] = {"bubblewrap": Bubblewrap, "process": Process}
+NEVER_AUTOMATIC = {"process"}
+
+
+def backends() -> list[BackendStatus]:
+    """Each backend and whether it works here, strongest first."""
+    return [make().status() for make in BACKENDS.values()]
+
+
+def choose(name: str = "auto") -> Backend:
+    """The backend `name`; "auto" is the strongest that works, never `process`.
+
+    Raises BackendUnavailable, whose message says for each candidate what is missing.
+    """
+    if name != "auto" and name not in BACKENDS:
+        raise BackendUnavailable(f"no sandbox backend is called {name!r}; there are {', '.join(BACKENDS)}")
+    wanted = [name] if name != "auto" else [each for each in BACKENDS if each not in NEVER_AUTOMATIC]
+    reasons = []
+    for each in wanted:
+        backend = BACKENDS[each]()
+        status = backend.status()
+        if status.works:
+            return backend
+        reasons.append(f"{each}: {status.detail}")
+    raise BackendUnavailable("no sandbox works here. " + "; ".join(reasons))

@@ -1,0 +1,153 @@
+"""Namespaces by bubblewrap: no network, a read-only system, private /tmp, /proc and /dev, nothing of the user's home."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import PurePosixPath
+
+from sandbox import cgroup, interpreter, policy
+from sandbox.backends.process import job
+from sandbox.link import Death, PipeLink
+from sandbox.model import BackendStatus, Limits, Setup
+from sandbox.worker import Started, arguments
+
+SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin")
+ENTER = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 1; shift; done; shift; exec "$@"'
+INSTALL = "install the package bubblewrap (apt, dnf, pacman and apk know it by that name)"
+
+
+class Bubblewrap:
+    """See the module's docstring."""
+
+    name = "bubblewrap"
+
+    def status(self) -> BackendStatus:
+        return BackendStatus(self.name, *_try())
+
+    def sweep(self) -> None:
+        cgroup.sweep()
+
+    def launch(self, setup: Setup) -> Started:
+        python = interpreter.inspect(setup.python)
+        group = cgroup.create(setup.memory, setup.pids, setup.cpus)
+        etc = {name: _memory_file(text) for name, text in policy.ETC.items()}
+        command = [*_command(setup, python, group, etc), python.executable, *arguments()]
+        if group:
+            command = ["/bin/sh", "-c", ENTER, "sh", *group.entrances(), "--", *command]
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={"PATH": policy.ENVIRONMENT["PATH"]},
+                pass_fds=list(etc.values()),
+                start_new_session=True,
+            )
+        finally:
+            for descriptor in etc.values():
+                os.close(descriptor)
+
+        def bury() -> Death:
+            if not group:
+                return Death()
+            death = Death(group.killed_for_memory())
+            group.remove()
+            return death
+
+        settings = {
+            "uid": policy.UID,
+            "seccomp": True,
+            "tmp": policy.TMP,
+            "shared": list(policy.SHARED),
+            "env": {"PYTHONPATH": python.extra} if python.extra else {},
+        }
+        shared = [policy.TMP, *policy.SHARED]
+        unlimited = group is None
+        return Started(
+            PipeLink(process, bury),
+            settings,
+            lambda program: job(program, watched=unlimited, shared=shared, processes=unlimited),
+        )
+
+
+def _command(
+    setup: Setup, python: interpreter.Interpreter, group: cgroup.Group | None, etc: dict[str, int]
+) -> list[str]:
+    """bubblewrap with its options, up to the program to start.
+
+    As root it keeps the right to change user, which the worker uses first of all to become nobody; as anybody else a
+    user namespace does that.
+    """
+    command = ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+    if os.geteuid() == 0:
+        command += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    else:
+        command += ["--unshare-user", "--uid", str(policy.UID), "--gid", str(policy.UID), "--cap-drop", "ALL"]
+    command += ["--as-pid-1", "--die-with-parent", "--new-session", "--hostname", policy.HOSTNAME, "--clearenv"]
+    for name, value in policy.environment(policy.TMP).items():
+        command += ["--setenv", name, value]
+    for folder in SYSTEM:
+        if os.path.islink(folder):
+            command += ["--symlink", os.readlink(folder), folder]
+        elif os.path.isdir(folder):
+            command += ["--ro-bind", folder, folder]
+    for folder in python.folders:
+        if not any(folder == system or folder.startswith(system + "/") for system in SYSTEM):
+            command += [*_parents(folder), "--ro-bind", folder, folder]
+    command += ["--proc", "/proc", "--dev", "/dev", "--perms", "0755", "--dir", "/etc"]
+    for name, descriptor in etc.items():
+        command += ["--perms", "0444", "--ro-bind-data", str(descriptor), f"/etc/{name}"]
+    command += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
+    seen = [("/sys/devices/system/cpu", "/sys/devices/system/cpu"), *(group.visible() if group else [])]
+    for source, target in seen:
+        command += [*_parents(target), "--ro-bind-try", source, target]
+    for folder, size in (("/tmp", setup.tmp), ("/dev/shm", setup.shm)):
+        command += ["--perms", "1777", "--size", str(size), "--tmpfs", folder]
+    return [*command, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]
+
+
+def _parents(folder: str) -> list[str]:
+    """Options that make the folders above a mount, which bubblewrap alone would close to all but root."""
+    above = [str(parent) for parent in reversed(PurePosixPath(folder).parents)][1:]
+    return [option for parent in above for option in ("--perms", "0755", "--dir", parent)]
+
+
+def _memory_file(text: str) -> int:
+    descriptor = os.memfd_create("etc")
+    os.write(descriptor, text.encode())
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+@functools.cache
+def _try() -> tuple[bool, str]:
+    """Whether bubblewrap starts a Python here, and one line about it."""
+    if sys.platform != "linux":
+        return False, "needs Linux"
+    if not shutil.which("bwrap"):
+        return False, INSTALL
+    try:
+        version = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, timeout=10).stdout.split()[-1]
+        etc: dict[str, int] = {}
+        limits = Limits()
+        setup = Setup(limits.memory, limits.pids, limits.shm, limits.tmp, limits.cpus, 0, "cpu", ())
+        python = interpreter.inspect(None)
+        command = [*_command(setup, python, None, etc), python.executable, "-c", "print(42)"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    except (OSError, IndexError, subprocess.SubprocessError) as error:
+        return False, f"bwrap does not run: {error}"
+    if done.stdout.strip() != "42":
+        said = done.stderr.strip().splitlines() or ["no reason given"]
+        return False, f"bwrap {version} refuses: {said[-1][:200]}; it needs unprivileged user namespaces or root"
+    group = cgroup.create(limits.memory, limits.pids, limits.cpus)
+    if group:
+        group.remove()
+        held = f"memory and processes held by control groups (v{group.version})"
+    else:
+        held = "memory and processes held by rlimits and by watching, as no control group is writable"
+    return True, f"bwrap {version}, {held}"

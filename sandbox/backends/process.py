@@ -1,0 +1,72 @@
+"""A plain child process with rlimits: no isolation. For one's own checkout, and only when asked for by name."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sandbox import interpreter, policy
+from sandbox.backends.leftovers import owned_name, stale
+from sandbox.link import Death, PipeLink
+from sandbox.model import BackendStatus, Program, Setup
+from sandbox.worker import Started, arguments
+
+
+class Process:
+    """See the module's docstring."""
+
+    name = "process"
+
+    def status(self) -> BackendStatus:
+        return BackendStatus(self.name, True, "no isolation: for your own checkout only, never chosen by itself")
+
+    def sweep(self) -> None:
+        for folder in Path(tempfile.gettempdir()).glob(f"{policy.NAME}-*"):
+            if folder.is_dir() and not folder.is_symlink() and stale(folder.name):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def launch(self, setup: Setup) -> Started:
+        python = interpreter.inspect(setup.python)
+        folder = tempfile.mkdtemp(prefix=owned_name() + "-")
+        process = subprocess.Popen(
+            [python.executable, *arguments()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            env=policy.environment(folder),
+            start_new_session=True,
+        )
+
+        def bury() -> Death:
+            shutil.rmtree(folder, ignore_errors=True)
+            return Death()
+
+        settings: dict[str, Any] = {
+            "uid": None,
+            "seccomp": False,
+            "tmp": folder,
+            "shared": [],
+            "env": {},
+        }
+        return Started(PipeLink(process, bury), settings, lambda program: job(program, watched=True, shared=[]))
+
+
+def job(program: Program, *, watched: bool, shared: list[str], processes: bool = False) -> dict[str, Any]:
+    """What a worker is told of one program; `watched` where it has to count memory and processes itself."""
+    limits = program.limits
+    return {
+        "source": program.source,
+        "fresh": program.fresh or program.device != "cpu",
+        "env": dict(program.env),
+        "seconds": limits.seconds,
+        "output": limits.output,
+        "memory": limits.memory,
+        "pids": limits.pids,
+        "watch": watched,
+        "shared": shared,
+        "rlimits": policy.rlimits(limits, data=watched, processes=processes),
+    }

@@ -1,0 +1,55 @@
+"""What a sandbox must see of a Python installation to run it: the interpreter, its library and its packages."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from sandbox.model import SandboxError
+
+_ASK = """
+import importlib.util, json, os, site, sys, sysconfig
+found = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
+found += [sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")] + site.getsitepackages()
+spec = importlib.util.find_spec("torch")
+extra = os.path.dirname(os.path.dirname(spec.origin)) if spec and spec.origin else ""
+print(json.dumps([sys.executable, found, extra, os.path.realpath(sys.executable)]))
+"""
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """An interpreter, the folders it needs, and one more place with packages (a user's, say) if torch lies there."""
+
+    executable: str
+    folders: tuple[str, ...]
+    extra: str
+
+
+@functools.cache
+def inspect(python: str | None = None) -> Interpreter:
+    """Asks `python` (this one by default) where it lies; raises SandboxError when it does not run."""
+    command = [python or sys.executable, "-c", _ASK]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, cwd="/").stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SandboxError(f"{command[0]} is no Python that runs here ({error}); name another interpreter") from error
+    executable, found, extra, real = json.loads(answer)
+    folders = {folder for folder in (*found, os.path.dirname(real)) if os.path.isdir(folder)}
+    inside = extra and any(extra.startswith(f"{folder}/") or extra == folder for folder in folders)
+    if extra and not inside:
+        folders.add(extra)
+    return Interpreter(executable, tuple(outermost(folders)), "" if inside else extra)
+
+
+def outermost(folders: set[str]) -> list[str]:
+    """The folders that lie in none of the others, sorted."""
+    return sorted(
+        folder
+        for folder in folders
+        if not any(folder != other and folder.startswith(other.rstrip("/") + "/") for other in folders)
+    )
