@@ -1,0 +1,42 @@
+"""Fixtures: the application over a small corpus, and a client for it."""
+
+import pytest
+import small_corpus
+
+from webapp import create_app
+from webapp.knowledge import Library
+
+
+@pytest.fixture(scope="session")
+def entries(tmp_path_factory):
+    return small_corpus.write(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="session")
+def library(entries, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        return Library([entries], refresh_seconds=0)
+
+
+@pytest.fixture
+def make_app(library):
+    def make(**config):
+        return create_app({"TESTING": True, "LIBRARY": library, "RATE": "", **config})
+
+    return make
+
+
+@pytest.fixture
+def app(make_app):
+    return make_app()
+
+
+@pytest.fixture
+def client(app):
+    return app.test_client()
+
+
+@pytest.fixture
+def paste():
+    return small_corpus.PASTE

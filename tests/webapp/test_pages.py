@@ -1,0 +1,129 @@
+"""The pages: what a reader gets for a paste, an entry, a topic, a tag, and for what does not exist."""
+
+import re
+
+import pytest
+
+SLUG = "linear-width-mismatch"
+
+
+def get(client, path, **headers):
+    return client.get(path, headers=headers)
+
+
+def test_a_pasted_traceback_is_answered_with_its_line_cause_and_fix(client, paste):
+    page = client.post("/", data={"text": paste}).text
+    assert "A layer gets inputs of the wrong width" in page
+    assert "<mark>RuntimeError: mat1 and mat2 shapes cannot be multiplied (16x127 and 128x64)</mark>" in page
+    assert "Your input has 127 columns." in page
+    assert "gives another width" in page
+    assert re.search(r"<del>first .*?<b>.*5.*</b>.*</del><ins>first .*4.*</ins>", page)
+    assert "Exact match" in page
+
+
+def test_the_order_of_an_answer_is_why_cause_fix_badge_traceback_related(client, paste):
+    page = client.post("/", data={"text": paste}).text
+    landmarks = ["Exact match", "<mark>", "Your input has 127", "Why it happens", "How to fix it", "What to change", "Verified", "What the failing program", ">Related<"]
+    assert sorted(landmarks, key=page.index) == landmarks
+
+
+def test_windows_line_ends_and_a_multipart_form_are_read(client, paste):
+    page = client.post("/", data={"text": paste.replace("\n", "\r\n")}, content_type="multipart/form-data").text
+    assert "<mark>RuntimeError: mat1" in page
+    assert 'data-number="5"' in page
+
+
+def test_a_short_question_can_stand_in_the_address(client):
+    page = client.get("/", query_string={"q": "RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x5 and 4x2)"}).text
+    assert f"/e/{SLUG}" in page
+
+
+def test_an_unknown_error_is_said_to_be_unknown(client):
+    page = client.post("/", data={"text": "ZeppelinError: the frobnicator has no quux left"}).text
+    assert "kb has no entry for this error yet" in page
+    assert "ZeppelinError: the frobnicator has no quux left" in page
+    assert "Exact match" not in page
+
+
+def test_an_empty_paste_is_answered_with_a_hint(client):
+    assert "There is nothing to look up yet" in client.post("/", data={"text": " \n"}).text
+
+
+def test_pasted_markup_stays_text(client):
+    page = client.post("/", data={"text": "RuntimeError: </textarea><script>alert(1)</script> {{ 7 * 7 }}"}).text
+    assert "<script>alert" not in page
+    assert "{{ 7 * 7 }}" in page
+
+
+def test_control_characters_of_a_paste_are_not_shown(client, paste):
+    page = client.post("/", data={"text": "\x1b[31m" + paste}).text
+    shown = page[page.index('id="answer"') :]
+    assert "\x1b" not in shown
+
+
+def test_markup_in_an_entry_is_sanitised(client):
+    page = client.get(f"/e/{SLUG}").text
+    assert "<script>alert" not in page
+    assert "javascript:" not in page
+    assert '<a href="https://docs.pytorch.org/" rel="noopener noreferrer">docs</a>' in page
+
+
+@pytest.mark.parametrize(("path", "expected"), [("/", "What does PyTorch say?"), ("/browse", "The loader warns about its seed"), ("/t/shapes", "A loss broadcasts"), ("/tag/dataloader", "The loader warns")])
+def test_pages_that_list(client, path, expected):
+    assert expected in client.get(path).text
+
+
+@pytest.mark.parametrize("path", ["/nix", "/e/nix", "/t/nix", "/tag/nix", "/static/0/nix.css", "/static/0/..", "/e/../browse/x"])
+def test_what_does_not_exist_is_404(client, path):
+    answer = client.get(path)
+    assert answer.status_code == 404
+    assert "There is no such page" in answer.text
+
+
+def test_a_misspelt_entry_suggests_the_right_one(client):
+    assert f'href="/e/{SLUG}"' in client.get("/e/linear-widht-mismatch").text
+
+
+def test_an_old_slug_leads_to_its_entry(client):
+    answer = client.get("/e/old-linear-slug?lang=zh")
+    assert answer.status_code == 301
+    assert answer.location == f"/e/{SLUG}?lang=zh"
+
+
+def test_badges_stand_only_where_a_ledger_says_so(client):
+    verified = client.get(f"/e/{SLUG}").text
+    assert verified.count('class="badge verified"') == 1
+    assert "torch 2.13.0 · CPU" in verified
+    assert "2026-11-20" in verified
+    assert "Not verified on CUDA" in verified
+    assert "mat1 and mat2 shapes cannot be multiplied (3x5 and 4x2)" in verified
+    unproven = client.get("/e/quiet-broadcast").text
+    assert "badge verified" not in unproven
+    assert "Not verified yet" in unproven
+    changed = client.get("/e/loader-seed-warning").text
+    assert "badge verified" not in changed
+    assert "Changed since it was last verified" in changed
+
+
+def test_text_over_one_mebibyte_is_refused_clearly(client):
+    within = client.post("/", data={"text": "a" * (1 << 20)}, content_type="multipart/form-data")
+    assert within.status_code == 200
+    for size in ((1 << 20) + 1, 5 << 20):
+        answer = client.post("/", data={"text": "a" * size}, content_type="multipart/form-data")
+        assert answer.status_code == 413
+        assert "At most 1 MiB" in answer.text
+
+
+def test_a_mebibyte_of_chinese_survives_the_escapes_of_a_plain_form(client):
+    assert client.post("/", data={"text": "错" * ((1 << 20) // 3)}).status_code == 200
+
+
+def test_a_fault_of_ours_is_a_page_that_quotes_nothing(make_app, monkeypatch, caplog):
+    client = make_app(TESTING=False, PROPAGATE_EXCEPTIONS=False).test_client()
+    monkeypatch.setattr("webapp.pages.ask", lambda text: {}[text])
+    answer = client.post("/", data={"text": "secret-paste"})
+    assert answer.status_code == 500
+    assert "Something broke here" in answer.text
+    assert "secret-paste" not in answer.text.replace("secret-paste</textarea>", "")
+    assert "KeyError" in caplog.text
+    assert "secret-paste" not in caplog.text

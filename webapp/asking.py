@@ -1,0 +1,27 @@
+"""From a request's text to an answer: the one way for the page and the API, with the limit on its length."""
+
+from __future__ import annotations
+
+from flask import abort, current_app, g
+
+from kb.answer import Answer
+from kb.entry import Lang
+from webapp.knowledge import Knowledge, Library
+from webapp.settings import MAX_TEXT_BYTES
+
+__all__ = ["ask", "current_knowledge"]
+
+
+def current_knowledge() -> Knowledge:
+    """Return what the application knows now."""
+    library: Library = current_app.extensions["kb"]
+    return library.current()
+
+
+def ask(text: str, *, lang: Lang | None = None, limit: int = 5) -> Answer:
+    """Return the answer to a pasted text. Ends the request with 413 when it is longer than `MAX_TEXT_BYTES`."""
+    if len(text) > MAX_TEXT_BYTES or len(text.encode("utf-8", "replace")) > MAX_TEXT_BYTES:
+        abort(413)
+    answer = current_knowledge().lookup(text, lang=lang, limit=limit)
+    g.confidence = answer.matches[0].confidence if answer.matches else "none"
+    return answer

@@ -1,0 +1,54 @@
+"""Which of the two languages a page speaks, and its words: one catalogue file per language in `locale/`."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib import resources
+
+from flask import Request, g, has_request_context, request
+
+from kb.entry import LANGUAGES, Lang
+
+__all__ = ["HTML_LANG", "catalogue", "chosen", "current", "speak", "topic_name", "translate"]
+
+HTML_LANG: dict[Lang, str] = {"en": "en", "zh": "zh-Hans"}
+
+
+@cache
+def catalogue(lang: Lang) -> dict[str, str]:
+    """Return the words of a language by key."""
+    loaded: dict[str, str] = json.loads(resources.files("webapp").joinpath("locale", f"{lang}.json").read_text("utf-8"))
+    return loaded
+
+
+def chosen(req: Request) -> Lang | None:
+    """Return the language that the address asks for by `?lang=`, or None."""
+    asked = req.args.get("lang", "")
+    return next((lang for lang in LANGUAGES if asked.lower().split("-")[0] == lang), None)
+
+
+def current() -> Lang:
+    """Return the language of this answer: the address's, what `speak` set, or the best of Accept-Language; English otherwise."""
+    if not has_request_context():
+        return "en"
+    if "lang" not in g:
+        g.lang = chosen(request) or request.accept_languages.best_match(LANGUAGES) or "en"
+    lang: Lang = g.lang
+    return lang
+
+
+def speak(lang: Lang) -> None:
+    """Let the rest of this request speak that language."""
+    g.lang = lang
+
+
+def translate(key: str, **values: object) -> str:
+    """Return the text of that key in the current language, with `{values}` filled in. Raises KeyError for an unknown key."""
+    text = catalogue(current())[key]
+    return text.format_map(values) if values else text
+
+
+def topic_name(topic: str) -> str:
+    """Return what a topic is called in the current language: its folder's name where the catalogue has no other."""
+    return catalogue(current()).get(f"topic.{topic}", topic)

@@ -1,0 +1,61 @@
+"""One line per request on standard error, for people or as JSON. Nothing that a reader sent stands in it: no text, no query, no unknown path."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from typing import Any
+
+from flask import Flask, Response, g, request
+
+__all__ = ["configure", "init_app"]
+
+log = logging.getLogger("webapp.requests")
+
+
+def configure(kind: str) -> None:
+    """Write the application's log to standard error as `json` or `text`; `off` leaves warnings and errors."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Json() if kind == "json" else _Text())
+    logger = logging.getLogger("webapp")
+    logger.handlers[:] = [handler]
+    logger.propagate = False
+    logger.setLevel(logging.WARNING if kind == "off" else logging.INFO)
+
+
+def init_app(app: Flask) -> None:
+    """Log every request of the application."""
+    app.before_request(_start)
+    app.after_request(_write)
+
+
+def _start() -> None:
+    g.started = time.perf_counter()
+
+
+def _write(response: Response) -> Response:
+    if log.isEnabledFor(logging.INFO):
+        rule = request.url_rule.rule if request.url_rule else "-"
+        what: dict[str, Any] = {"method": request.method, "route": rule, "status": response.status_code}
+        what["ms"] = round((time.perf_counter() - g.started) * 1000, 1) if "started" in g else None
+        what |= {name: g.get(name) for name in ("lang", "confidence") if g.get(name)}
+        log.info("request", extra={"what": what})
+    return response
+
+
+class _Json(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line = {"time": _when(record), "level": record.levelname.lower()}
+        return json.dumps(line | getattr(record, "what", {"message": record.getMessage()}), ensure_ascii=False)
+
+
+class _Text(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        what = getattr(record, "what", None)
+        text = " ".join(str(value) for value in what.values()) if what else record.getMessage()
+        return f"{_when(record)} {text}" if record.levelno < logging.WARNING else f"{_when(record)} {record.levelname.lower()}: {text}"
+
+
+def _when(record: logging.LogRecord) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))

@@ -1,0 +1,57 @@
+"""What an operator can set, each by an environment variable: the one list that the application, the server and docs/web.md read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+__all__ = ["MAX_TEXT_BYTES", "SETTINGS", "Setting", "SettingError", "from_environment"]
+
+PREFIX = "KB_WEB_"
+MAX_TEXT_BYTES = 1 << 20
+"""The longest text that is looked up, in bytes of UTF-8: more than any traceback, little enough to be answered at once."""
+
+
+class SettingError(ValueError):
+    """An environment variable that cannot be read as what it sets."""
+
+
+class Setting(NamedTuple):
+    """One setting: its name (the variable is `KB_WEB_` and the name), its default, whose type it has, and what it does."""
+
+    name: str
+    default: str | int | float | bool
+    what: str
+
+
+SETTINGS = (
+    Setting("URL", "", "public address, such as `https://kb.example.org`: canonical links, sitemap and feed name it; empty: links are relative"),
+    Setting("PROXIES", 0, "number of reverse proxies in front whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed"),
+    Setting("RATE", "120/minute", "lookups that one address may make, in each worker; empty: any number"),
+    Setting("REFRESH", 2.0, "seconds between two looks for entries that changed on disk; 0: never"),
+    Setting("WORKERS", 1, "processes that answer"),
+    Setting("THREADS", 4, "threads in each of them"),
+    Setting("METRICS", True, "whether `/metrics` is there"),
+    Setting("LOG", "json", "one line per request on standard error as `json` or `text`, or `off`"),
+)
+
+
+def from_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str | int | float | bool]:
+    """Return every setting by name, from the environment or its default. Raises SettingError for a value of the wrong type."""
+    return {item.name: _read(item, environment.get(PREFIX + item.name)) for item in SETTINGS}
+
+
+def _read(item: Setting, value: str | None) -> str | int | float | bool:
+    if value is None:
+        return item.default
+    kind = type(item.default)
+    if kind is bool:
+        truth = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False, "": False}
+        if value.lower() in truth:
+            return truth[value.lower()]
+        raise SettingError(f"{PREFIX}{item.name}={value}: write true or false")
+    try:
+        return kind(value)
+    except ValueError:
+        raise SettingError(f"{PREFIX}{item.name}={value}: write a number") from None

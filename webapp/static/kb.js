@@ -1,0 +1,194 @@
+// Makes the page quicker to use; everything it does has a plain form or link below it that works without.
+"use strict";
+
+const $ = (selector, root = document) => root.querySelector(selector);
+const root = document.documentElement;
+const store = {
+  get(area, key) { try { return area().getItem(key); } catch { return null; } },
+  set(area, key, value) { try { value === null ? area().removeItem(key) : area().setItem(key, value); } catch { /* not remembered */ } },
+};
+const lasting = () => localStorage;
+const passing = () => sessionStorage;
+
+// Colours: as the system, light, dark, and round again.
+function showTheme() {
+  const button = $("[data-theme-switch]");
+  const label = button.dataset[root.dataset.theme || "auto"];
+  button.hidden = false;
+  button.title = label;
+  button.setAttribute("aria-label", label);
+}
+
+function switchTheme() {
+  const next = { undefined: "light", light: "dark", dark: undefined }[root.dataset.theme];
+  if (next) root.dataset.theme = next; else delete root.dataset.theme;
+  store.set(lasting, "theme", next ?? null);
+  showTheme();
+}
+
+// Copying: the text of the element that the button names.
+async function copy(button) {
+  const text = $(`#${CSS.escape(button.dataset.copy)}`).textContent.replace(/\n*$/, "\n");
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    copyBySelection(text);
+  }
+  const before = button.dataset.label ?? (button.dataset.label = button.textContent);
+  button.textContent = button.dataset.copied;
+  clearTimeout(button.timer);
+  button.timer = setTimeout(() => { button.textContent = before; }, 2000);
+  announce(button.dataset.copied);
+}
+
+function copyBySelection(text) {
+  const field = document.createElement("textarea");
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
+}
+
+function announce(text) {
+  const status = $("#status");
+  if (status) status.textContent = text;
+}
+
+// Asking without leaving the page. The server's answer is the whole page; what is new in it is taken over.
+let asking = null;
+
+async function ask(form) {
+  const text = $("#text");
+  const button = $("button.primary", form);
+  asking?.abort();
+  const mine = asking = new AbortController();
+  form.setAttribute("aria-busy", "true");
+  button.dataset.label ??= button.textContent;
+  button.textContent = form.dataset.busy;
+  try {
+    const response = await fetch(form.action, { method: "POST", body: new FormData(form), signal: mine.signal });
+    show(new DOMParser().parseFromString(await response.text(), "text/html"), form);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    const notice = document.createElement("p");
+    notice.className = "notice";
+    notice.textContent = form.dataset.offline;
+    $("#answer").replaceChildren(notice);
+    announce(form.dataset.offline);
+  }
+  if (asking !== mine) return;
+  form.removeAttribute("aria-busy");
+  button.textContent = button.dataset.label;
+  text.rows = 4;
+}
+
+function show(page, form) {
+  const answer = $("#answer");
+  const found = $("#answer", page);
+  if (found && page.documentElement.lang !== root.lang) {
+    document.body.replaceWith(page.body); // a question in Chinese is answered on the Chinese page
+    root.lang = page.documentElement.lang;
+    begin();
+  } else if (found) {
+    answer.replaceChildren(...found.childNodes);
+    $("h1").className = $("h1", page).className;
+    $(".lead")?.remove();
+    $(".start")?.remove();
+  } else {
+    answer.replaceChildren(...$("main", page).childNodes);
+  }
+  document.title = page.title;
+  announce(form.dataset.done);
+  refine(document);
+  const target = $("#answer");
+  target.focus({ preventScroll: true });
+  target.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+}
+
+// The language switch keeps the place: the heading at the top of the window, and how far above it the window begins.
+function headings() {
+  return [...document.querySelectorAll("main h1, main h2, main h3")];
+}
+
+function rememberPlace() {
+  const all = headings();
+  const index = all.findLastIndex((heading) => heading.getBoundingClientRect().top <= 80);
+  const cases = [...document.querySelectorAll(".cases input")].findIndex((input) => input.checked);
+  const top = index < 0 ? scrollY : -all[index].getBoundingClientRect().top;
+  store.set(passing, "place", JSON.stringify({ path: location.pathname, index, top, cases }));
+}
+
+function restorePlace() {
+  const place = JSON.parse(store.get(passing, "place") || "null");
+  store.set(passing, "place", null);
+  if (!place || place.path !== location.pathname) return;
+  const input = document.querySelectorAll(".cases input")[place.cases];
+  if (input) input.checked = true;
+  const heading = headings()[place.index];
+  scrollTo({ top: heading ? heading.getBoundingClientRect().top + scrollY + place.top : place.top, behavior: "instant" });
+}
+
+// Browsing: hide what does not hold all the words.
+function filter(words) {
+  for (const item of document.querySelectorAll(".topic .entries li")) {
+    const text = item.textContent.toLowerCase() + " " + $("a", item).pathname;
+    item.hidden = !words.every((word) => text.includes(word));
+  }
+  for (const section of document.querySelectorAll(".topic")) section.hidden = !$("li:not([hidden])", section);
+}
+
+// What new content needs: buttons that only work with this script, and the case that the address names.
+function refine(part) {
+  for (const element of part.querySelectorAll(".copy, [data-keys], [data-filter]")) element.hidden = false;
+}
+
+function openNamedCase() {
+  const input = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (input?.name === "case") input.checked = true;
+}
+
+function begin() {
+  showTheme();
+  refine(document);
+  const text = $("#text");
+  if (text && !text.value && matchMedia("(hover: hover)").matches) text.focus({ preventScroll: true });
+}
+
+document.addEventListener("submit", (event) => {
+  if (event.target.id !== "ask" || event.submitter?.name === "switch") return;
+  event.preventDefault();
+  ask(event.target);
+});
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-theme-switch]")) switchTheme();
+  const button = event.target.closest(".copy");
+  if (button) copy(button);
+  if (event.target.closest("[data-lang]")) rememberPlace();
+});
+
+document.addEventListener("paste", (event) => {
+  if (event.target.id !== "text" || event.target.value.trim()) return;
+  setTimeout(() => { if (event.target.value.trim()) event.target.form.requestSubmit(); });
+});
+
+document.addEventListener("keydown", (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && event.target.id === "text") {
+    event.preventDefault();
+    event.target.form.requestSubmit();
+  }
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=radio]), textarea")) return;
+  event.preventDefault();
+  const text = $("#text");
+  if (text) { text.focus(); text.select(); } else $("[data-ask]")?.click();
+});
+
+document.addEventListener("input", (event) => {
+  if (event.target.id === "filter") filter(event.target.value.toLowerCase().split(/\s+/).filter(Boolean));
+});
+
+addEventListener("hashchange", openNamedCase);
+begin();
+openNamedCase();
+restorePlace();
