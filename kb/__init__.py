@@ -20,6 +20,6 @@ _WHERE = {"lookup": "kb.answer", "Answer": "kb.answer", "load": "kb.corpus"}
 def __getattr__(name: str) -> object:
     if name not in _WHERE:
         raise AttributeError(f"module 'kb' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 - loaded when first used
+    from importlib import import_module
 
     return getattr(import_module(_WHERE[name]), name)

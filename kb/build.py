@@ -67,7 +67,13 @@ def _fill(new: str, current: str, folders: Sequence[str], stamps: str) -> None:
     entries = list(corpus)
     sections = _template_sections(entries)
     heads = [
-        {"id": e.id, "kind": e.kind, "title": asdict(e.title), "explain": asdict(e.explain) if e.explain else None, "related": list(e.related)}
+        {
+            "id": e.id,
+            "kind": e.kind,
+            "title": asdict(e.title),
+            "explain": asdict(e.explain) if e.explain else None,
+            "related": list(e.related),
+        }
         for e in entries
     ]
     sections |= _blobs("heads", heads) | _blobs("cards", [make_card(entry, corpus, ledgers) for entry in entries])
@@ -76,9 +82,11 @@ def _fill(new: str, current: str, folders: Sequence[str], stamps: str) -> None:
         numbers.setdefault(slug, numbers.get(to, 0))
     sections |= string_sections("slugs", numbers)
     sections["slugs.entry"] = array("I", [0, *numbers.values()])
-    from kb.words import write_words  # noqa: PLC0415 - imports Whoosh
+    from kb.words import write_words
 
-    sections |= write_words(os.path.join(new, _WORDS), os.path.join(current, _WORDS) if current else "", entries, changed)
+    sections |= write_words(
+        os.path.join(new, _WORDS), os.path.join(current, _WORDS) if current else "", entries, changed
+    )
     write_arrays(os.path.join(new, MAIN), sections)
     Path(new, LISTING).write_text(stamps, "utf-8")
 
@@ -100,10 +108,19 @@ def _template_sections(entries: Sequence[Entry]) -> dict[str, Any]:
             rows.append((*sources[0], tail, True))
     owners = [owner for owner, *_ in rows]
     data = [
-        {"source": template.source, "type": template.type, "pieces": [list(p) if isinstance(p, Slot) else p for p in pieces], "tail": tail}
+        {
+            "source": template.source,
+            "type": template.type,
+            "pieces": [list(p) if isinstance(p, Slot) else p for p in pieces],
+            "tail": tail,
+        }
         for _, template, pieces, tail in rows
     ]
-    return {**trie_sections([pieces for _, _, pieces, _ in rows], owners), **_blobs("templates", data), "templates.owner": array("I", owners)}
+    return {
+        **trie_sections([pieces for _, _, pieces, _ in rows], owners),
+        **_blobs("templates", data),
+        "templates.owner": array("I", owners),
+    }
 
 
 def _closed(pieces: tuple[str | Slot, ...]) -> tuple[str | Slot, ...]:
@@ -168,7 +185,12 @@ def _corpus(new: str, current: str, folders: Sequence[str]) -> tuple[Corpus, set
                     continue
                 entries[entry.id] = entry
                 redirects |= dict.fromkeys(entry.also, entry.id)
-                file.write(json.dumps({"path": key[0], "stamp": key[1], "entry": asdict(entry)}, default=str, ensure_ascii=False) + "\n")
+                file.write(
+                    json.dumps(
+                        {"path": key[0], "stamp": key[1], "entry": asdict(entry)}, default=str, ensure_ascii=False
+                    )
+                    + "\n"
+                )
     return Corpus(entries, tuple(faults), redirects), changed
 
 
@@ -215,7 +237,7 @@ def _swap(place: str, new: str, old: str) -> None:
 @contextlib.contextmanager
 def _locked(path: str, *, waiting: bool) -> Iterator[bool]:
     """Hold the lock file; yield False when another process holds it and we do not wait. The system frees it when a process dies."""
-    import fcntl  # noqa: PLC0415 - not on Windows, where nothing else of this module fails
+    import fcntl
 
     with open(path, "w", encoding="utf-8") as file:
         try:

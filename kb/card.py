@@ -56,7 +56,9 @@ def _case(case: Case, ledgers: Ledgers) -> dict[str, Any]:
         "fix": case.fix.source,
         "diff": changes(case.repro.source, case.fix.source),
         "state": ledgers.state(case),
-        "badges": [{"torch": found.torch, "device": found.device, "date": found.date, "gpu": found.gpu} for found in records],
+        "badges": [
+            {"torch": found.torch, "device": found.device, "date": found.date, "gpu": found.gpu} for found in records
+        ],
     }
 
 

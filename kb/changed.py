@@ -24,7 +24,9 @@ def changed_since(corpus: Corpus, revision: str) -> list[str]:
         top = Path(_git(folder, "rev-parse", "--show-toplevel").strip())
         base = _git(folder, "merge-base", "--end-of-options", revision, "HEAD").strip()
         names = _git(folder, "diff", "--name-only", "-z", base, "--", str(folder)).split("\0")
-        names += _git(folder, "ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", str(folder)).split("\0")
+        names += _git(
+            folder, "ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", str(folder)
+        ).split("\0")
         touched = {(top / name).resolve() for name in names if name}
         for entry in corpus:
             path = entry.path.resolve()

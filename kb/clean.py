@@ -36,7 +36,13 @@ _FOLD = {
     **dict.fromkeys(map(ord, "‐‑‒–—―−"), "-"),
     **dict.fromkeys(map(ord, "【〔"), "["),
     **dict.fromkeys(map(ord, "】〕"), "]"),
-    **{ord("×"): "x", ord("…"): "...", ord("。"): ". ", ord("、"): ", ", ord("•"): "*", ord("ﬁ"): "fi", ord("ﬂ"): "fl"},
+    ord("×"): "x",
+    ord("…"): "...",
+    ord("。"): ". ",
+    ord("、"): ", ",
+    ord("•"): "*",
+    ord("ﬁ"): "fi",
+    ord("ﬂ"): "fl",
 }
 _LEVEL = r"(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL|E|W|I)"
 _PREFIX = re.compile(
@@ -86,7 +92,11 @@ def plain(text: str) -> View:
             continue
         last = line
         groups.setdefault(label, []).append((number, line))
-    ordered = groups[""] + [pair for label, group in groups.items() if label for pair in group] if len(groups) > 1 else groups[""]
+    ordered = (
+        groups[""] + [pair for label, group in groups.items() if label for pair in group]
+        if len(groups) > 1
+        else groups[""]
+    )
     return _view(ordered)
 
 
@@ -121,7 +131,7 @@ def _fold(line: str) -> str:
     if not line.isascii():
         line = _DOT.sub(".", line).translate(_FOLD)
     if "&" in line and _ENTITY.search(line):
-        import html  # noqa: PLC0415 - its table of entities is rarely needed
+        import html
 
         line = html.unescape(line)
         if "&" in line and _ENTITY.search(line):

@@ -64,7 +64,14 @@ def load(folders: Iterable[Path] | None = None) -> Corpus:
             if entry is None:
                 continue
             if entry.id in entries:
-                faults.append(Fault(str(path), 1, "KB011", f"the slug {entry.id!r} is taken by {entries[entry.id].path}; choose another"))
+                faults.append(
+                    Fault(
+                        str(path),
+                        1,
+                        "KB011",
+                        f"the slug {entry.id!r} is taken by {entries[entry.id].path}; choose another",
+                    )
+                )
                 continue
             entries[entry.id] = entry
             redirects |= dict.fromkeys(entry.also, entry.id)

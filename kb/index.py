@@ -34,7 +34,7 @@ def open_index(
     found = _opened(place)
     if found is not None and found.listing == wanted:
         return found
-    from kb.build import build_index  # noqa: PLC0415 - most look-ups find the index fresh
+    from kb.build import build_index
 
     build_index(names, place, waiting=found is None)
     return _opened(place) or _fail(place)
@@ -52,7 +52,9 @@ class Index:
         self.trie = Trie(arrays)
         self._slugs = StringTable(arrays, "slugs")
         self._entry_of_slug = arrays["slugs.entry"]
-        self._blobs = {name: (arrays[f"{name}.starts"], arrays[f"{name}.text"]) for name in ("heads", "cards", "templates")}
+        self._blobs = {
+            name: (arrays[f"{name}.starts"], arrays[f"{name}.text"]) for name in ("heads", "cards", "templates")
+        }
         self.owners = arrays["templates.owner"]
         self._words: Any = None
 
@@ -83,7 +85,7 @@ class Index:
     def words(self) -> Any:
         """The searcher over the entries' words; Whoosh is loaded at the first use."""
         if self._words is None:
-            from kb.words import Searcher  # noqa: PLC0415 - an exact answer does without
+            from kb.words import Searcher
 
             self._words = Searcher(self)
         return self._words

@@ -66,7 +66,17 @@ class Ledgers:
 
 def case_hash(case: Case) -> str:
     """Return the hash of all that decides how a case runs: both programs and their attributes."""
-    what = [case.repro.source, case.fix.source, case.device, case.gpus, case.os, case.shm, case.memory, case.timeout, case.fresh]
+    what = [
+        case.repro.source,
+        case.fix.source,
+        case.device,
+        case.gpus,
+        case.os,
+        case.shm,
+        case.memory,
+        case.timeout,
+        case.fresh,
+    ]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:32]
 
 
@@ -99,7 +109,9 @@ def record(folder: Path, records: Mapping[str, Record], cases: Iterable[str]) ->
     for torch, device in sorted({(found.torch, found.device) for found in records.values()}):
         path = folder / FOLDER / f"{torch.partition('+')[0]}-{device}.json"
         old = json.loads(path.read_text("utf-8"))["cases"] if path.exists() else {}
-        new = {case: _values(found) for case, found in records.items() if (found.torch, found.device) == (torch, device)}
+        new = {
+            case: _values(found) for case, found in records.items() if (found.torch, found.device) == (torch, device)
+        }
         merged = {case: values for case, values in sorted((old | new).items()) if case in known}
         path.parent.mkdir(exist_ok=True)
         scratch = path.with_suffix(f".{os.getpid()}.tmp")

@@ -48,12 +48,66 @@ _SCAN = re.compile(
     re.ASCII,
 )
 _DTYPES = frozenset(
-    "float double half long int short char byte bool bfloat16 float16 float32 float64 complex64 complex128 "
-    "uint8 uint16 uint32 uint64 int8 int16 int32 int64 complexfloat complexdouble complexhalf".split()
+    [
+        "float",
+        "double",
+        "half",
+        "long",
+        "int",
+        "short",
+        "char",
+        "byte",
+        "bool",
+        "bfloat16",
+        "float16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "complexfloat",
+        "complexdouble",
+        "complexhalf",
+    ]
 )
 _DEVICES = frozenset(("cuda", "cpu", "mps", "xpu", "meta"))
 _SUFFIXES = frozenset(
-    "py pyc cpp cc cu cuh h hpp so dll dylib pt pth pkl pickle ckpt safetensors npy npz bin tar zip onnx json yaml txt csv".split()
+    [
+        "py",
+        "pyc",
+        "cpp",
+        "cc",
+        "cu",
+        "cuh",
+        "h",
+        "hpp",
+        "so",
+        "dll",
+        "dylib",
+        "pt",
+        "pth",
+        "pkl",
+        "pickle",
+        "ckpt",
+        "safetensors",
+        "npy",
+        "npz",
+        "bin",
+        "tar",
+        "zip",
+        "onnx",
+        "json",
+        "yaml",
+        "txt",
+        "csv",
+    ]
 )
 _RENAMED = {"long": "dtype", "drive": "path", "by": "shape", "key": "word", "letters": "word"}
 _PIECE = re.compile(r"[^\\/]++")

@@ -22,7 +22,12 @@ from kb.entry import LANGUAGES, Block, Case, Entry, Fault, Lang, Message, Prose,
 __all__ = ["HEADINGS", "parse", "parse_text", "prose_lines", "schema"]
 
 HEADINGS = ("## English", "### Why it happens", "### How to fix it", "## 中文", "### 原因", "### 解决办法", "## Run it")
-_SECTION: dict[str, tuple[Lang, str]] = {"Why it happens": ("en", "why"), "How to fix it": ("en", "fix"), "原因": ("zh", "why"), "解决办法": ("zh", "fix")}
+_SECTION: dict[str, tuple[Lang, str]] = {
+    "Why it happens": ("en", "why"),
+    "How to fix it": ("en", "fix"),
+    "原因": ("zh", "why"),
+    "解决办法": ("zh", "fix"),
+}
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _FENCE = re.compile(r"^(`{3,}|~{3,})\s*(\S*)[ \t]*(.*)$")
 _BYTES = re.compile(r"(\d+)([kmg])")
@@ -75,7 +80,9 @@ def parse_text(source: str, path: Path, *, name: str = "") -> tuple[Entry | None
         topic=topic,
         title=Text(**data["title"]),
         kind=data["kind"],
-        messages=tuple(_message(item, marks.get(("messages", i), 1)) for i, item in enumerate(data.get("messages", []))),
+        messages=tuple(
+            _message(item, marks.get(("messages", i), 1)) for i, item in enumerate(data.get("messages", []))
+        ),
         aliases={lang: tuple(data["aliases"][lang]) for lang in LANGUAGES},
         prose={lang: Prose(prose[lang, "why"], prose[lang, "fix"]) for lang in LANGUAGES},
         cases=cases,
@@ -121,7 +128,9 @@ class _Reader:
         self.faults.append(Fault(self.name, line, rule, what))
 
 
-def _front_matter(lines: list[str], reader: _Reader) -> tuple[tuple[dict[str, Any], dict[tuple[Any, ...], int]] | None, int]:
+def _front_matter(
+    lines: list[str], reader: _Reader
+) -> tuple[tuple[dict[str, Any], dict[tuple[Any, ...], int]] | None, int]:
     """Return the data with the line of each key, checked against the schema, and the index of the first line after it."""
     if lines[0].rstrip() != "---":
         reader.fault(1, "KB003", "no front matter; begin the file with a line --- and close it with another")
@@ -137,7 +146,11 @@ def _front_matter(lines: list[str], reader: _Reader) -> tuple[tuple[dict[str, An
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 2 if mark else 1
-        reader.fault(line, "KB003", f"front matter is no YAML ({getattr(error, 'problem', None) or 'cannot be read'}); quote texts that hold : # or backticks")
+        reader.fault(
+            line,
+            "KB003",
+            f"front matter is no YAML ({getattr(error, 'problem', None) or 'cannot be read'}); quote texts that hold : # or backticks",
+        )
         return None, end + 1
     marks: dict[tuple[Any, ...], int] = {}
     _mark(node, (), marks, reader)
@@ -152,7 +165,7 @@ def _front_matter(lines: list[str], reader: _Reader) -> tuple[tuple[dict[str, An
 
 
 def _plain(message: str) -> str:
-    """jsonschema's sentence, with the value that it quotes in full cut to a readable length, and what to do."""
+    """Jsonschema's sentence, with the value that it quotes in full cut to a readable length, and what to do."""
     message = message if len(message) < 160 else message[:70] + " … " + message[-80:]
     return f"{message}; see docs/entry-format.md"
 
@@ -197,11 +210,16 @@ def _prose(lines: list[str], start: int, reader: _Reader) -> dict[tuple[Lang, st
     headings = [(number, line.rstrip()) for number, line in _outside_fences(lines, start) if re.match(r"#{1,6} ", line)]
     found = [text for _, text in headings]
     if found != list(HEADINGS):
-        at = next((i for i, pair in enumerate(zip(found, HEADINGS, strict=False)) if pair[0] != pair[1]), min(len(found), len(HEADINGS)))
+        at = next(
+            (i for i, pair in enumerate(zip(found, HEADINGS, strict=False)) if pair[0] != pair[1]),
+            min(len(found), len(HEADINGS)),
+        )
         line = headings[at][0] if at < len(headings) else max(1, len(lines) - 1)
         wanted = f"expected {HEADINGS[at]!r}" if at < len(HEADINGS) else "nothing may follow '## Run it'"
         got = f", found {found[at]!r}" if at < len(found) else ""
-        reader.fault(line, "KB005", f"headings out of order: {wanted}{got}; an entry has exactly: {', '.join(HEADINGS)}")
+        reader.fault(
+            line, "KB005", f"headings out of order: {wanted}{got}; an entry has exactly: {', '.join(HEADINGS)}"
+        )
         return {}
     ends = [number for number, _ in headings[1:]] + [len(lines) + 1]
     prose = {}
@@ -222,7 +240,10 @@ def _fences(lines: list[str], start: int, reader: _Reader) -> Iterator[_Fence]:
             i += 1
             continue
         mark = opened.group(1)
-        end = next((j for j in range(i + 1, len(lines)) if lines[j].startswith(mark) and not lines[j].strip(mark[0] + " ")), None)
+        end = next(
+            (j for j in range(i + 1, len(lines)) if lines[j].startswith(mark) and not lines[j].strip(mark[0] + " ")),
+            None,
+        )
         if end is None:
             reader.fault(i + 1, "KB007", f"this block is never closed; end it with {mark}")
             return
@@ -239,11 +260,17 @@ def _cases(slug: str, lines: list[str], start: int, reader: _Reader) -> tuple[Ca
             continue
         words = fence.info.split()
         if fence.language != "python" or not words or words[0] not in ("repro", "fix"):
-            reader.fault(fence.line, "KB008", "a block under 'Run it' is ```python repro or ```python fix; move other text above")
+            reader.fault(
+                fence.line, "KB008", "a block under 'Run it' is ```python repro or ```python fix; move other text above"
+            )
             continue
         names = [word for word in words[1:] if "=" not in word]
         if len(names) > 1 or (names and not _SLUG.fullmatch(names[0])):
-            reader.fault(fence.line, "KB008", f"a case has one name in lower-case words joined by hyphens, not {' '.join(names)!r}")
+            reader.fault(
+                fence.line,
+                "KB008",
+                f"a case has one name in lower-case words joined by hyphens, not {' '.join(names)!r}",
+            )
         key = (words[0], names[0] if names else "")
         if key in blocks:
             reader.fault(fence.line, "KB009", f"a second {' '.join(key).strip()}; give the cases different names")

@@ -66,7 +66,9 @@ _FRAME = re.compile(
     re.MULTILINE,
 )
 _ARROW = re.compile(r"^[-–—]{1,8}>\s?(?P<line>\d{1,7})\s?(?P<code>[^\n]*)$", re.MULTILINE)
-_LIBRARY = re.compile(r"site-packages|dist-packages|[\\/]lib(?:64)?[\\/]python\d|[\\/]Lib[\\/]|<frozen |<__array_function__|<string>|<decorator|envs[\\/][^\\/]+[\\/]lib[\\/]|/opt/conda/lib|_internal")
+_LIBRARY = re.compile(
+    r"site-packages|dist-packages|[\\/]lib(?:64)?[\\/]python\d|[\\/]Lib[\\/]|<frozen |<__array_function__|<string>|<decorator|envs[\\/][^\\/]+[\\/]lib[\\/]|/opt/conda/lib|_internal"
+)
 _TRACEBACK = re.compile(r"Traceback \(most recent call (?:last|first)\)")
 
 
@@ -121,7 +123,13 @@ def _spot(text: str) -> list[Spotted]:
             continue
         what = other["what"]
         message = (what if what.startswith("Assertion") else "") + other["rest"]
-        _add(found, what.split(" ")[0].strip(":()") if not what.startswith("what") else "c10::Error", message.strip(": "), start, start)
+        _add(
+            found,
+            what.split(" ")[0].strip(":()") if not what.startswith("what") else "c10::Error",
+            message.strip(": "),
+            start,
+            start,
+        )
     return sorted(found.values(), key=lambda error: error.start)
 
 

@@ -19,7 +19,24 @@ MAX_OPEN = 400
 _WORDS = {
     "num": frozenset(("nan", "inf", "infinity")),
     "dtype": frozenset(
-        "none undefined nonetype qint8 quint8 qint32 complex tensor object str bits16 numpy.object_ numpy.str_ unknown scalar type".split()
+        [
+            "none",
+            "undefined",
+            "nonetype",
+            "qint8",
+            "quint8",
+            "qint32",
+            "complex",
+            "tensor",
+            "object",
+            "str",
+            "bits16",
+            "numpy.object_",
+            "numpy.str_",
+            "unknown",
+            "scalar",
+            "type",
+        ]
     ),
     "device": frozenset(("hpu", "xla", "privateuseone", "none", "npu", "hip", "gpu")),
 }
@@ -60,7 +77,12 @@ def accepts(type_: str, token: Token) -> bool:
 def inside(slot: Slot, token: Token) -> str:
     """Return what stands between the affixes of `slot` in `token`, as printed, or the empty string where it does not fit."""
     text, head, tail = token.text, len(slot.prefix), len(slot.suffix)
-    if len(text) <= head + tail or not text.startswith(slot.prefix) or not text.endswith(slot.suffix) or token.type not in _KINDS["name"]:
+    if (
+        len(text) <= head + tail
+        or not text.startswith(slot.prefix)
+        or not text.endswith(slot.suffix)
+        or token.type not in _KINDS["name"]
+    ):
         return ""
     middle = token.raw[head : len(token.raw) - tail]
     return middle if slot.type == "name" or middle.isdigit() else ""

@@ -9,12 +9,14 @@ from kb.lexer import lex
 from kb.pattern import match
 from kb.template import Template
 
-__all__ = ["Raised", "final_exception", "matches", "shorten_paths", "warnings_in"]
+__all__ = ["Raised", "exceptions_in", "final_exception", "matches", "shorten_paths", "warnings_in"]
 
-_TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n", re.MULTILINE)
+_TRACEBACK = re.compile(r"^(?:Original )?Traceback \(most recent call last\):\n", re.MULTILINE)
 _EXCEPTION = re.compile(r"^([A-Za-z_][\w.]*)(?::[ \n]|$)", re.MULTILINE)
 _WARNING = re.compile(r"^(?:(\S.*?):(\d+): )?((?:[A-Za-z_]\w*\.)*[A-Z]\w*Warning): ", re.MULTILINE)
 _CPP_WARNING = re.compile(r"^\[W\d*[^\]]*\] ?(?:Warning: )?", re.MULTILINE)
+_LOGGED_WARNING = re.compile(r"^[WE]\d{4} [\d:.]+ +\d+ \S+:\d+\] (?:\[\S+\] )*", re.MULTILINE)
+_DEVICE_ASSERT = re.compile(r"\] (Assertion `[^\n]*` failed\.)")
 _SITE = re.compile(r"(?:/[\w.@+-]+)+/(?:site|dist)-packages/")
 _STDLIB = re.compile(r"(?:/[\w.@+-]+)+/lib/python3\.\d+/")
 
@@ -42,14 +44,34 @@ def final_exception(stderr: str, program: str = "program.py") -> Raised | None:
     exception = _EXCEPTION.search(text)
     if exception is None:
         return None
-    frames = re.findall(rf'^ +File "[^"\n]*{re.escape(program)}", line (\d+), in', text[: exception.start()], re.MULTILINE)
+    frames = re.findall(
+        rf'^ +File "[^"\n]*{re.escape(program)}", line (\d+), in', text[: exception.start()], re.MULTILINE
+    )
     return Raised(exception.group(1), text[exception.end() :].strip("\n"), int(frames[-1]) if frames else None)
 
 
-def warnings_in(stderr: str) -> list[tuple[str, str]]:
-    """Return (category, text up to the end of the output) of each warning printed; those of C++ code have the category `Warning`."""
-    python = [(found.group(3).rpartition(".")[2], stderr[found.end() :]) for found in _WARNING.finditer(stderr)]
-    return python + [("Warning", stderr[found.end() :]) for found in _CPP_WARNING.finditer(stderr)]
+def exceptions_in(stderr: str) -> list[tuple[str, str]]:
+    """Return (type, message) of every exception printed, those that a worker process raised, that a message quotes or that caused another included.
+
+    An assertion that failed on a device is printed as a line of its own; it has no type.
+    """
+    found = (_EXCEPTION.search(stderr, header.end()) for header in _TRACEBACK.finditer(stderr))
+    raised = [(exception.group(1), stderr[exception.end() :].lstrip()) for exception in found if exception]
+    return raised + [("", found.group(1)) for found in _DEVICE_ASSERT.finditer(stderr)]
+
+
+def warnings_in(stderr: str, program: str = "program.py") -> list[tuple[str, str]]:
+    """Return (category, text up to the end of the output) of each warning printed; those of C++ code and of torch's loggers have the category `Warning`.
+
+    As under Python's default filters, a deprecation counts only where the program itself is told of it: one library using another is not its doing.
+    """
+    python = [
+        (found.group(3).rpartition(".")[2], stderr[found.end() :])
+        for found in _WARNING.finditer(stderr)
+        if not found.group(3).endswith("DeprecationWarning") or (found.group(1) or program).endswith(program)
+    ]
+    others = (found for pattern in (_CPP_WARNING, _LOGGED_WARNING) for found in pattern.finditer(stderr))
+    return python + [("Warning", stderr[found.end() :]) for found in others]
 
 
 def matches(template: Template, type_: str, message: str) -> bool:

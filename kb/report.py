@@ -11,7 +11,7 @@ import sandbox
 from kb.corpus import Corpus
 from kb.verify import Run, Verdict
 
-__all__ = ["annotations", "failure_lines", "junit", "table_lines"]
+__all__ = ["failure_lines", "junit", "table_lines", "workflow_commands"]
 
 _TAIL = 12
 
@@ -46,7 +46,7 @@ def failure_lines(verdict: Verdict, path: str) -> Iterator[str]:
                 yield from (f"    | {line}" for line in lines[-_TAIL:])
 
 
-def annotations(run: Run, corpus: Corpus) -> Iterator[str]:
+def workflow_commands(run: Run, corpus: Corpus) -> Iterator[str]:
     """Yield one workflow command per fault, which a code host shows at the line."""
     for verdict in run.verdicts:
         for line, what in verdict.faults:
@@ -60,9 +60,13 @@ def junit(run: Run, path: Path) -> None:
     suite.set("failures", str(sum(verdict.outcome == "failed" for verdict in run.verdicts)))
     suite.set("skipped", str(sum(verdict.outcome == "not run here" for verdict in run.verdicts)))
     for verdict in run.verdicts:
-        case = ET.SubElement(suite, "testcase", classname=verdict.case.entry, name=verdict.case.id, time=f"{verdict.seconds:.3f}")
+        case = ET.SubElement(
+            suite, "testcase", classname=verdict.case.entry, name=verdict.case.id, time=f"{verdict.seconds:.3f}"
+        )
         if verdict.outcome == "failed":
-            ET.SubElement(case, "failure", message=_xml(verdict.faults[0][1])).text = _xml("\n".join(failure_lines(verdict, verdict.case.entry)))
+            ET.SubElement(case, "failure", message=_xml(verdict.faults[0][1])).text = _xml(
+                "\n".join(failure_lines(verdict, verdict.case.entry))
+            )
         elif verdict.reason:
             ET.SubElement(case, "skipped", message=verdict.reason)
     ET.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 import threading
 from collections.abc import Callable
 
 import sandbox
 from kb.entry import Case
 
-__all__ = ["ROLES", "programs", "run_case"]
+__all__ = ["ROLES", "counter_check", "programs", "run_case"]
 
 ROLES = ("repro", "fix")
 
@@ -29,6 +31,26 @@ def programs(case: Case) -> tuple[sandbox.Program, sandbox.Program]:
         for role, block in zip(ROLES, (case.repro, case.fix), strict=True)
     )
     return repro, fix
+
+
+def counter_check(case: Case) -> sandbox.Program:
+    """Return the fix with its last assert turned round; the fix as it is when it has none.
+
+    Run, it must end at that very assert: an assert that holds either way proves nothing, and a program that only pretends to reach its end does not
+    know which of the two it is asked for.
+    """
+    source = case.fix.source
+    found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Assert)]
+    if not found:
+        return programs(case)[1]
+    test = max(found, key=lambda node: node.lineno).test
+    assert test.end_lineno is not None
+    assert test.end_col_offset is not None
+    lines = source.encode().split(b"\n")
+    end, start = lines[test.end_lineno - 1], test.lineno - 1
+    lines[test.end_lineno - 1] = end[: test.end_col_offset] + b")" + end[test.end_col_offset :]
+    lines[start] = lines[start][: test.col_offset] + b"not (" + lines[start][test.col_offset :]
+    return dataclasses.replace(programs(case)[1], source=b"\n".join(lines).decode(), name=f"{case.id}:counter-check")
 
 
 def run_case(

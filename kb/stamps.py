@@ -28,7 +28,9 @@ def cache_folder(folders: Sequence[str], cache: str | os.PathLike[str] | None = 
     root = os.fspath(cache) if cache else os.environ.get("KB_CACHE", "")
     if not root:
         home = os.path.expanduser("~")
-        root = os.environ.get("XDG_CACHE_HOME", "") or os.path.join(home, *(("Library", "Caches") if sys.platform == "darwin" else (".cache",)))
+        root = os.environ.get("XDG_CACHE_HOME", "") or os.path.join(
+            home, *(("Library", "Caches") if sys.platform == "darwin" else (".cache",))
+        )
         root = os.path.join(root, "kb")
     return os.path.join(root, f"{zlib.crc32(os.pathsep.join(folders).encode()):08x}")
 

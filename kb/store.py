@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
 
-__all__ = ["Arrays", "StringTable", "StoreError", "hash_slots", "string_sections", "write_arrays"]
+__all__ = ["Arrays", "StoreError", "StringTable", "hash_slots", "string_sections", "write_arrays"]
 
 _MAGIC = b"kbstore1" if sys.byteorder == "little" else b"kbstoreB"
 _HEAD = struct.Struct("=8sQ")
@@ -132,7 +132,11 @@ class StringTable:
     """Numbers for strings, from 1, and back; made by `string_sections`."""
 
     def __init__(self, arrays: Arrays, name: str) -> None:
-        self._slots, self._starts, self._text = arrays[f"{name}.slots"], arrays[f"{name}.starts"], arrays[f"{name}.text"]
+        self._slots, self._starts, self._text = (
+            arrays[f"{name}.slots"],
+            arrays[f"{name}.starts"],
+            arrays[f"{name}.text"],
+        )
         self._mask = len(self._slots) - 1
 
     def __len__(self) -> int:

@@ -63,7 +63,11 @@ def trie_sections(templates: Sequence[Sequence[str | Slot]], owners: Sequence[in
 
     def child(node: int, piece: str | Slot) -> int:
         if isinstance(piece, Slot) and (piece.prefix or piece.suffix):
-            key = (_TYPES[piece.type], word(piece.prefix) if piece.prefix else 0, word(piece.suffix) if piece.suffix else 0)
+            key = (
+                _TYPES[piece.type],
+                word(piece.prefix) if piece.prefix else 0,
+                word(piece.suffix) if piece.suffix else 0,
+            )
             for *other, to in glued[node]:
                 if tuple(other) == key:
                     return int(to)
@@ -186,7 +190,14 @@ class Trie:
         return taken
 
     def _ends(
-        self, node: int, start: int, at: int, literals: int, hits: list[Hit], tokens: Sequence[Token], stack: list[tuple[int, int, int]]
+        self,
+        node: int,
+        start: int,
+        at: int,
+        literals: int,
+        hits: list[Hit],
+        tokens: Sequence[Token],
+        stack: list[tuple[int, int, int]],
     ) -> None:
         """Note the templates that end at `node`, and follow its placeholders with glued text."""
         lists = self._lists
@@ -203,7 +214,9 @@ class Trie:
     def _text(self, number: int) -> str:
         return self._words.text(number - _FIRST_WORD) if number else ""
 
-    def _slots(self, node: int, mask: int, tokens: Sequence[Token], at: int, literals: int, stack: list[tuple[int, int, int]]) -> int:
+    def _slots(
+        self, node: int, mask: int, tokens: Sequence[Token], at: int, literals: int, stack: list[tuple[int, int, int]]
+    ) -> int:
         """Follow the placeholders of `node`; return the extra steps taken."""
         extra = 0
         for number, type_ in enumerate(PLACEHOLDERS, 1):

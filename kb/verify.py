@@ -6,7 +6,7 @@ decides that: only exit status, output, and whether its last statement was reach
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ from kb.corpus import Corpus
 from kb.entry import Case, Entry
 from kb.index import Index
 from kb.ledger import Record, case_hash
-from kb.printed import final_exception, matches, shorten_paths, warnings_in
-from kb.run import programs
+from kb.printed import exceptions_in, final_exception, matches, shorten_paths, warnings_in
 from kb.rules.programs import asserts, same_assert
+from kb.run import counter_check, programs
 from kb.template import compile_template
 
 __all__ = ["Environment", "Run", "Verdict", "judge", "select", "to_record", "verify"]
@@ -109,34 +109,43 @@ def verify(
 ) -> Run:
     """Run every case that this device can run, both its programs, and judge it; `on_verdict` hears of each as it is known.
 
-    Raises `sandbox.BackendUnavailable` when there is no such sandbox here.
+    With isolation "entry" nothing is taken on trust: each entry has a worker of its own, and each fix runs once more with its last assert turned
+    round. Raises `sandbox.BackendUnavailable` when there is no such sandbox here.
     """
+    doubt = isolation == "entry"
     cancel = cancel or threading.Event()
     here = [case for case in cases if not _elsewhere(case, device)]
-    verdicts = {case.id: Verdict(case, "not run here", reason=_elsewhere(case, device)) for case in cases if _elsewhere(case, device)}
+    verdicts = {
+        case.id: Verdict(case, "not run here", reason=_elsewhere(case, device))
+        for case in cases
+        if _elsewhere(case, device)
+    }
     for verdict in verdicts.values():
         on_verdict(verdict)
     if not here:
         return Run(tuple(verdicts[case.id] for case in cases), None)
-    programs = [program for case in here for program in programs(case)]
+    asked = [program for case in here for program in (*programs(case), counter_check(case))[: 3 if doubt else 2]]
     if device == "cuda":
-        programs.append(sandbox.Program(_GPU_PROBE, name="probe", group="probe", device="cuda", limits=sandbox.Limits(gpus=1)))
-    halves: dict[int, sandbox.Outcome] = {}
+        asked.append(
+            sandbox.Program(_GPU_PROBE, name="probe", group="probe", device="cuda", limits=sandbox.Limits(gpus=1))
+        )
+    parts: dict[int, sandbox.Outcome] = {}
+    stride = 3 if doubt else 2
 
     def heard(number: int, outcome: sandbox.Outcome) -> None:
-        halves[number] = outcome
-        at = number // 2
-        pair = (halves.get(2 * at), halves.get(2 * at + 1))
-        if at >= len(here) or pair[0] is None or pair[1] is None or "cancelled" in (pair[0].ended, pair[1].ended):
+        parts[number] = outcome
+        at = number // stride
+        outcomes = [parts[i] for i in range(stride * at, stride * (at + 1)) if i in parts]
+        if at >= len(here) or len(outcomes) < stride or any(part.ended == "cancelled" for part in outcomes):
             return
         case = here[at]
-        verdicts[case.id] = judge(corpus.entries[case.entry], case, pair[0], pair[1], index)
+        verdicts[case.id] = judge(corpus.entries[case.entry], case, index, *outcomes)
         on_verdict(verdicts[case.id])
         if fail_fast and verdicts[case.id].outcome == "failed":
             cancel.set()
 
     sandbox.run(
-        programs,
+        asked,
         backend=backend,
         isolation="group" if isolation == "entry" else "all",
         jobs=jobs,
@@ -148,13 +157,22 @@ def verify(
         on_outcome=heard,
     )
     done = tuple(verdicts[case.id] for case in cases if case.id in verdicts)
-    gpu = halves.get(2 * len(here))
-    return Run(done, _environment(halves.values(), gpu), complete=len(done) == len(cases))
+    gpu = parts.get(stride * len(here))
+    return Run(done, _environment(parts.values(), gpu), complete=len(done) == len(cases))
 
 
-def judge(entry: Entry, case: Case, repro: sandbox.Outcome, fix: sandbox.Outcome, index: Index) -> Verdict:
-    """Judge what repro and fix did; the verdict has every fault that was found."""
+def judge(
+    entry: Entry,
+    case: Case,
+    index: Index,
+    repro: sandbox.Outcome,
+    fix: sandbox.Outcome,
+    counter: sandbox.Outcome | None = None,
+) -> Verdict:
+    """Judge what repro and fix did, and the counter-check where it ran; the verdict has every fault that was found."""
     faults = [*_judge_repro(entry, case, repro), *_judge_fix(case, fix)]
+    if counter is not None and not faults:
+        faults += _judge_counter(case, counter)
     if not faults:
         faults += [(case.repro.line, what) for what in _leads_back(entry, repro, index)]
     return Verdict(case, "failed" if faults else "passed", tuple(faults), repro=repro, fix=fix)
@@ -170,7 +188,7 @@ def to_record(verdict: Verdict, environment: Environment) -> Record:
         outcome=verdict.outcome,
         printed=printed,
         seconds=round(verdict.seconds, 3),
-        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        date=dt.datetime.now(dt.UTC).date().isoformat(),
         torch=environment.torch,
         device=verdict.case.device,
         backend=environment.backend,
@@ -210,7 +228,11 @@ def _judge_repro(entry: Entry, case: Case, repro: sandbox.Outcome) -> Iterator[t
             yield line, f"the repro ended with exit status {repro.exit_code} but printed no traceback of its own"
         elif entry.kind == "silent":
             yield from _judge_assert(case, raised.type, raised.line)
-        elif not any(matches(template, raised.type, raised.message) for template in map(compile_template, _texts(entry))):
+        elif not any(
+            matches(template, *printed)
+            for template in map(compile_template, _texts(entry))
+            for printed in exceptions_in(repro.stderr)
+        ):
             shown = raised.message.strip().split("\n")[0]
             yield line, f"no message of the entry matches what the repro printed: {raised.type}: {shown[:300]}"
 
@@ -219,8 +241,14 @@ def _judge_warning(entry: Entry, case: Case, repro: sandbox.Outcome) -> Iterator
     seen = warnings_in(repro.stderr)
     if repro.exit_code != 0 or not repro.finished:
         yield case.repro.line, f"the repro of a warning must run through: {_how(repro)}"
-    if not any(matches(template, category, text) for template in map(compile_template, _texts(entry)) for category, text in seen):
-        shown = "; ".join(f"{category}: {text.strip().split(chr(10))[0][:200]}" for category, text in seen) or "no warning"
+    if not any(
+        matches(template, category, text)
+        for template in map(compile_template, _texts(entry))
+        for category, text in seen
+    ):
+        shown = (
+            "; ".join(f"{category}: {text.strip().split(chr(10))[0][:200]}" for category, text in seen) or "no warning"
+        )
         yield case.repro.line, f"no message of the entry matches what the repro printed: {shown}"
 
 
@@ -229,11 +257,21 @@ def _judge_assert(case: Case, type_: str, line: int | None) -> Iterator[tuple[in
     if type_ != "AssertionError":
         yield case.repro.line, f"the repro of a silent pitfall must end in AssertionError, not {type_}"
         return
-    failed = next((node for node in asserts(case.repro.source) if line and node.lineno <= line <= (node.end_lineno or node.lineno)), None)
+    failed = next(
+        (
+            node
+            for node in asserts(case.repro.source)
+            if line and node.lineno <= line <= (node.end_lineno or node.lineno)
+        ),
+        None,
+    )
     if failed is None:
         yield case.repro.line, "the AssertionError does not come from an assert of the repro"
     elif not any(same_assert(failed, other) for other in asserts(case.fix.source)):
-        yield case.repro.line + failed.lineno - 1, "the assert that failed does not stand in the fix; use the very same one in both"
+        yield (
+            case.repro.line + failed.lineno - 1,
+            "the assert that failed does not stand in the fix; use the very same one in both",
+        )
 
 
 def _judge_fix(case: Case, fix: sandbox.Outcome) -> Iterator[tuple[int, str]]:
@@ -245,6 +283,13 @@ def _judge_fix(case: Case, fix: sandbox.Outcome) -> Iterator[tuple[int, str]]:
         yield case.fix.line, "the fix ended before its last line; it must run through"
     for category, text in warnings_in(fix.stderr):
         yield case.fix.line, f"the fix emits a warning: {category}: {text.strip().split(chr(10))[0][:300]}"
+
+
+def _judge_counter(case: Case, counter: sandbox.Outcome) -> Iterator[tuple[int, str]]:
+    if counter.ended != "exit" or counter.exit_code == 0 or "AssertionError" not in counter.stderr:
+        raised = final_exception(counter.stderr)
+        what = f"{raised.type}: {raised.message[:200]}" if raised else _how(counter)
+        yield case.fix.line, f"the fix's last assert proves nothing: turned round it must fail, but the program ended with {what}"
 
 
 def _leads_back(entry: Entry, repro: sandbox.Outcome, index: Index) -> Iterator[str]:

@@ -37,7 +37,12 @@ def _missing_gpu() -> str:
     return "" if shutil.which("nvidia-smi") else "no NVIDIA GPU here"
 
 
-MISSING = {"docker": _missing_docker, "bubblewrap": _missing_bubblewrap, "browser": _missing_browser, "gpu": _missing_gpu}
+MISSING = {
+    "docker": _missing_docker,
+    "bubblewrap": _missing_bubblewrap,
+    "browser": _missing_browser,
+    "gpu": _missing_gpu,
+}
 
 
 def pytest_collection_modifyitems(items):

@@ -40,16 +40,16 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     name, rest = argv[0], argv[1:]
     if name in ("-V", "--version"):
-        from kb import __version__  # noqa: PLC0415 - only what is asked for is loaded
+        from kb import __version__
 
         print(f"kb {__version__}")
         return 0
     if name not in COMMANDS:
         print(f"kb: there is no command {name!r}; kb --help lists them", file=sys.stderr)
         return 2
-    from importlib import import_module  # noqa: PLC0415
+    from importlib import import_module
 
-    from kb.cli.common import Failure  # noqa: PLC0415
+    from kb.cli.common import Failure
 
     debug = "--debug" in rest or "KB_DEBUG" in os.environ
     try:
@@ -79,4 +79,7 @@ def main(argv: list[str] | None = None) -> int:
 def _help() -> str:
     width = max(map(len, COMMANDS))
     listing = "\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items())
-    return f"kb: PyTorch errors, each with a cause and a fix that a sandbox has run.\n\nUsage: kb COMMAND [ARGUMENTS]\n\nCommands:\n{listing}\n\n{_EXAMPLES}\nkb COMMAND --help tells more of each."
+    return (
+        "kb: PyTorch errors, each with a cause and a fix that a sandbox has run.\n\n"
+        f"Usage: kb COMMAND [ARGUMENTS]\n\nCommands:\n{listing}\n\n{_EXAMPLES}\nkb COMMAND --help tells more of each."
+    )

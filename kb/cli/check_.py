@@ -17,10 +17,21 @@ from kb.rules import STRUCTURE, load_rules
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
-    found = make_parser("check", "Find what is wrong with entries: file:line: rule, what, and what to do.", "Exit status: 0 no fault, 1 faults, 2 usage.")
+    found = make_parser(
+        "check",
+        "Find what is wrong with entries: file:line: rule, what, and what to do.",
+        "Exit status: 0 no fault, 1 faults, 2 usage.",
+    )
     found.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="entries or folders of them (default: all)")
-    found.add_argument("--format", choices=("text", "json", "github"), default="text", help="for people, programs, or annotations of a pull request")
-    found.add_argument("--ignore", action="append", default=[], metavar="RULE", help="leave a rule out, e.g. KB040 (repeatable)")
+    found.add_argument(
+        "--format",
+        choices=("text", "json", "github"),
+        default="text",
+        help="for people, programs, or annotations of a pull request",
+    )
+    found.add_argument(
+        "--ignore", action="append", default=[], metavar="RULE", help="leave a rule out, e.g. KB040 (repeatable)"
+    )
     other = found.add_mutually_exclusive_group()
     other.add_argument("--rules", action="store_true", help="list the rules")
     other.add_argument("--schema", action="store_true", help="print the JSON Schema of the front matter, for editors")
@@ -46,7 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
     _report(faults, arguments.format)
     count = len(paths) or len(corpus) + len({fault.path for fault in corpus.faults})
     if arguments.format == "text":
-        print(f"{count} entries checked, {len(faults)} faults" if faults else f"{count} entries checked, no fault", file=sys.stderr)
+        print(
+            f"{count} entries checked, {len(faults)} faults" if faults else f"{count} entries checked, no fault",
+            file=sys.stderr,
+        )
     return 1 if faults else 0
 
 
@@ -68,7 +82,12 @@ def _find(paths: list[Path]) -> tuple[list[Path], list[Path]]:
 
 def _report(faults: list[Fault], form: str) -> None:
     if form == "json":
-        print(json.dumps([{"path": fault.path, "line": fault.line, "rule": fault.rule, "what": fault.what} for fault in faults], ensure_ascii=False))
+        print(
+            json.dumps(
+                [{"path": fault.path, "line": fault.line, "rule": fault.rule, "what": fault.what} for fault in faults],
+                ensure_ascii=False,
+            )
+        )
     for fault in faults:
         if form == "text":
             print(fault)

@@ -23,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Print the script, made by shtab from the commands' own parsers."""
     try:
-        import shtab  # noqa: PLC0415 - needed here alone
+        import shtab
     except ModuleNotFoundError:
         raise Failure("completion needs shtab: pip install shtab") from None
     whole = argparse.ArgumentParser(prog="kb")

@@ -21,7 +21,11 @@ Line = tuple[bool | None, str, str]
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
-    return make_parser("doctor", "Show what is installed, which sandbox works here, and whether the index is fresh.", "Exit status: 0 look-ups work, 1 they do not.")
+    return make_parser(
+        "doctor",
+        "Show what is installed, which sandbox works here, and whether the index is fresh.",
+        "Exit status: 0 look-ups work, 1 they do not.",
+    )
 
 
 def run(_arguments: argparse.Namespace) -> int:
@@ -35,7 +39,7 @@ def run(_arguments: argparse.Namespace) -> int:
 
 
 def _python() -> Iterator[Line]:
-    from kb import __version__  # noqa: PLC0415 - a constant
+    from kb import __version__
 
     yield None, "kb", f"{__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}"
 
@@ -45,7 +49,11 @@ def _entries() -> Iterator[Line]:
     cases = [case for entry in corpus for case in entry.cases]
     states = [ledgers.state(case) for case in cases]
     folders = ", ".join(map(str, entry_folders())) or "no folder; set KB_ENTRIES to one"
-    yield bool(len(corpus)) and not corpus.faults, "entries", f"{len(corpus)}, {len(corpus.faults)} faults, in {folders}"
+    yield (
+        bool(len(corpus)) and not corpus.faults,
+        "entries",
+        f"{len(corpus)}, {len(corpus.faults)} faults, in {folders}",
+    )
     counts = ", ".join(f"{states.count(state)} {state}" for state in ("verified", "changed", "unverified"))
     yield "changed" not in states, "cases", f"{len(cases)}: {counts}"
 
@@ -70,7 +78,7 @@ def _packages() -> Iterator[Line]:
 def _sandboxes() -> Iterator[Line]:
     if find_spec("sandbox") is None:
         return
-    from sandbox import backends  # noqa: PLC0415 - the last thing asked, and it takes the longest
+    from sandbox import backends
 
     for status in backends():
         yield status.works, status.name, status.detail

@@ -31,5 +31,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise Failure(f"{arguments.file}: {error.strerror}", 2) from error
     except ValueError as error:
         raise Failure(str(error), 2) from error
-    print(json.dumps(report.to_dict(), ensure_ascii=False) if arguments.json else format_report(report, failures=arguments.failures))
+    print(
+        json.dumps(report.to_dict(), ensure_ascii=False)
+        if arguments.json
+        else format_report(report, failures=arguments.failures)
+    )
     return 0

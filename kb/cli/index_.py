@@ -13,7 +13,10 @@ from kb.index import build_index, open_index
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
-    found = make_parser("index", "Build the search index in the user's cache folder. Every look-up does it by itself when entries have changed.")
+    found = make_parser(
+        "index",
+        "Build the search index in the user's cache folder. Every look-up does it by itself when entries have changed.",
+    )
     found.add_argument("--force", action="store_true", help="build it anew even when nothing has changed")
     return found
 
@@ -25,5 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
     faults = load().faults
     for fault in faults:
         print(f"left out: {fault}", file=sys.stderr)
-    print(f"{len(index.slugs())} entries indexed in {time.monotonic() - started:.2f} s, in {index.folder}", file=sys.stderr)
+    print(
+        f"{len(index.slugs())} entries indexed in {time.monotonic() - started:.2f} s, in {index.folder}",
+        file=sys.stderr,
+    )
     return 1 if faults else 0

@@ -18,8 +18,12 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--topic", help="only this topic")
     found.add_argument("--tag", help="only entries with this tag")
     found.add_argument("--kind", choices=("error", "warning", "silent"), help="only this kind")
-    found.add_argument("--untested", action="store_true", help="only entries with a case that no ledger proves, and what it waits for")
-    found.add_argument("--lang", choices=("en", "zh"), help="the language of the titles (default: KB_LANG, else English)")
+    found.add_argument(
+        "--untested", action="store_true", help="only entries with a case that no ledger proves, and what it waits for"
+    )
+    found.add_argument(
+        "--lang", choices=("en", "zh"), help="the language of the titles (default: KB_LANG, else English)"
+    )
     found.add_argument("--json", action="store_true", help="print as JSON")
     return found
 
@@ -34,7 +38,12 @@ def run(arguments: argparse.Namespace) -> int:
     if not entries and not arguments.untested:
         raise Failure("no entry is like that; kb list shows all topics")
     if arguments.json:
-        print(json.dumps([_data(entry, corpus) | ({"waits": waiting[entry.id]} if waiting else {}) for entry in entries], ensure_ascii=False))
+        print(
+            json.dumps(
+                [_data(entry, corpus) | ({"waits": waiting[entry.id]} if waiting else {}) for entry in entries],
+                ensure_ascii=False,
+            )
+        )
         return 0
     lang: Lang = language(arguments.lang) or "en"  # type: ignore[assignment]
     style = Style()
@@ -66,7 +75,9 @@ def _waiting(entries: Iterable[Entry], ledgers: Ledgers) -> dict[str, dict[str, 
                 machine = case.os or (f"{case.gpus} GPUs" if case.gpus > 1 else case.device)
                 reason = f"a machine with {machine}" if machine != "cpu" else "a run of kb verify --record"
                 changed = ledgers.state(case) == "changed"
-                found.setdefault(entry.id, {})[case.id] = ("changed since it was verified; " if changed else "") + f"waits for {reason}"
+                found.setdefault(entry.id, {})[case.id] = (
+                    "changed since it was verified; " if changed else ""
+                ) + f"waits for {reason}"
     return found
 
 

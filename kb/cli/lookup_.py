@@ -53,12 +53,16 @@ def parser() -> argparse.ArgumentParser:
         "Exit status: 0 answered, 1 no entry, 2 usage.",
     )
     found.add_argument("text", nargs="*", metavar="TEXT", help="the error's words, a file, or - for standard input")
-    found.add_argument("--lang", choices=("en", "zh"), help="the language of the answer (default: KB_LANG, else the text's)")
+    found.add_argument(
+        "--lang", choices=("en", "zh"), help="the language of the answer (default: KB_LANG, else the text's)"
+    )
     found.add_argument("-n", type=int, default=3, metavar="N", help="at most this many matches (default 3)")
     form = found.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the answer as JSON")
     form.add_argument("--fix", action="store_true", help="print only the program that works")
-    form.add_argument("--batch", metavar="FILE", help="answer each line of a JSON Lines file, an object with a text, as JSON")
+    form.add_argument(
+        "--batch", metavar="FILE", help="answer each line of a JSON Lines file, an object with a text, as JSON"
+    )
     return found
 
 
@@ -96,7 +100,10 @@ def _text(words: list[str]) -> str:
     else:
         data = " ".join(words).encode("utf-8", "surrogateescape")
     if not data.strip():
-        raise Failure('nothing to look up: give the error\'s words, as in kb lookup "view size is not compatible", or a file, or -', 2)
+        raise Failure(
+            'nothing to look up: give the error\'s words, as in kb lookup "view size is not compatible", or a file, or -',
+            2,
+        )
     return data[-_MAX_BYTES:].decode("utf-8", "replace")
 
 
@@ -114,7 +121,10 @@ def _batch(path: str, lang: Any, limit: int) -> int:
                         raise TypeError
                 except (ValueError, KeyError, TypeError):
                     raise Failure(f'{path}:{number}: no JSON object with a "text"', 2) from None
-                print(json.dumps(lookup(text, lang=lang, limit=limit, index=index).to_dict(), ensure_ascii=False), flush=True)
+                print(
+                    json.dumps(lookup(text, lang=lang, limit=limit, index=index).to_dict(), ensure_ascii=False),
+                    flush=True,
+                )
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}", 2) from error
     return 0
@@ -122,7 +132,7 @@ def _batch(path: str, lang: Any, limit: int) -> int:
 
 def _lines(answer: Answer, index: Index, style: Style) -> list[str]:
     """The answer for a person: best match in full, the others by title."""
-    from kb.cli.page import entry_lines, wrap  # noqa: PLC0415 - JSON needs none of it
+    from kb.cli.page import entry_lines, wrap
 
     lang, limit = answer.lang, width()
     words = _SAID[lang]
@@ -131,7 +141,12 @@ def _lines(answer: Answer, index: Index, style: Style) -> list[str]:
     if answer.answered:
         first = others.pop(0)
         card = index.card(first.id)
-        lines += [style(first.title[lang], BOLD), _how(first, words, style), *_evidence(first, answer, words, style, limit), ""]
+        lines += [
+            style(first.title[lang], BOLD),
+            _how(first, words, style),
+            *_evidence(first, answer, words, style, limit),
+            "",
+        ]
         lines += entry_lines(card, lang, limit, style)
         lines.append(style(words["more"].format(first.id), DIM))
     else:
@@ -144,7 +159,9 @@ def _lines(answer: Answer, index: Index, style: Style) -> list[str]:
 
 
 def _how(match: Match, words: dict[str, str], style: Style) -> str:
-    return style(words[match.confidence], GREEN if match.confidence == "exact" else YELLOW) + "  " + style(match.id, DIM)
+    return (
+        style(words[match.confidence], GREEN if match.confidence == "exact" else YELLOW) + "  " + style(match.id, DIM)
+    )
 
 
 def _evidence(match: Match, answer: Answer, words: dict[str, str], style: Style, limit: int) -> list[str]:
@@ -158,5 +175,7 @@ def _evidence(match: Match, answer: Answer, words: dict[str, str], style: Style,
         lines.append(match.evidence.explain[answer.lang])
     frame = next((error.frame for error in answer.errors if error.frame), None)
     if frame:
-        lines.append(f"{words['look']} {frame.file}:{frame.line}" + (f"  {style(frame.code, CYAN)}" if frame.code else ""))
+        lines.append(
+            f"{words['look']} {frame.file}:{frame.line}" + (f"  {style(frame.code, CYAN)}" if frame.code else "")
+        )
     return lines

@@ -15,9 +15,18 @@ from kb.verify import select
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
-    found = make_parser("run", "Run an entry's repro and fix in the sandbox and print what they print.", "Exit status: 0 every fix ran through, 1 one did not, 2 usage.")
+    found = make_parser(
+        "run",
+        "Run an entry's repro and fix in the sandbox and print what they print.",
+        "Exit status: 0 every fix ran through, 1 one did not, 2 usage.",
+    )
     found.add_argument("slug", metavar="SLUG", help="the entry, or one case as SLUG/CASE")
-    found.add_argument("--backend", choices=("auto", "docker", "bubblewrap", "process"), default="auto", help="the sandbox (default: the strongest that works; process is none)")
+    found.add_argument(
+        "--backend",
+        choices=("auto", "docker", "bubblewrap", "process"),
+        default="auto",
+        help="the sandbox (default: the strongest that works; process is none)",
+    )
     found.add_argument("--runtime", help="the container runtime, e.g. runsc")
     found.add_argument("--python", help="the interpreter for bubblewrap and process")
     found.add_argument("--trust-gpu", action="store_true", help="give containers a GPU: only for reviewed entries")

@@ -14,22 +14,31 @@ def parser() -> argparse.ArgumentParser:
     found = make_parser("serve", "Serve the search page.")
     found.add_argument("--host", default="127.0.0.1", help="the address to listen at (default 127.0.0.1)")
     found.add_argument("--port", type=int, default=8000, help="the port (default 8000)")
-    found.add_argument("--allow-run", action="store_true", help="let visitors run the stored entries in the docker or bubblewrap sandbox")
+    found.add_argument(
+        "--allow-run",
+        action="store_true",
+        help="let visitors run the stored entries in the docker or bubblewrap sandbox",
+    )
     return found
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until interrupted."""
     try:
-        from webapp import serve  # noqa: PLC0415 - only this command needs the web
+        from webapp import serve
     except ModuleNotFoundError as error:
         raise Failure(f"the page needs {error.name}: pip install 'kb-torch[web]'") from error
     if not _loopback(arguments.host):
-        print(f"kb serve: {arguments.host} can be reached from other machines; put a proxy with TLS in front of it", file=sys.stderr)
+        print(
+            f"kb serve: {arguments.host} can be reached from other machines; put a proxy with TLS in front of it",
+            file=sys.stderr,
+        )
     try:
         serve(arguments.host, arguments.port, allow_run=arguments.allow_run)
     except OSError as error:
-        raise Failure(f"cannot listen on {arguments.host}:{arguments.port} ({error.strerror}); choose another with --port") from error
+        raise Failure(
+            f"cannot listen on {arguments.host}:{arguments.port} ({error.strerror}); choose another with --port"
+        ) from error
     return 0
 
 

@@ -29,10 +29,13 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         card = index.card(arguments.slug)
     except KeyError:
-        from difflib import get_close_matches  # noqa: PLC0415 - only needed here
+        from difflib import get_close_matches
 
         near = get_close_matches(arguments.slug, index.slugs(), 3, 0.4)
-        raise Failure(f"there is no entry {arguments.slug!r}" + (f"; did you mean {' or '.join(near)}?" if near else "; kb list shows all")) from None
+        raise Failure(
+            f"there is no entry {arguments.slug!r}"
+            + (f"; did you mean {' or '.join(near)}?" if near else "; kb list shows all")
+        ) from None
     if arguments.json:
         print(json.dumps(card, ensure_ascii=False, indent=2))
     elif arguments.fix or arguments.repro:
@@ -44,16 +47,29 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _lines(card: dict[str, Any], lang: str, style: Style) -> list[str]:
     limit, words = width(), WORDS[lang]
-    lines = [style(card["title"][lang], BOLD), "=" * min(limit, columns(card["title"][lang])), style(f"{card['topic']}/{card['id']}", DIM), ""]
+    lines = [
+        style(card["title"][lang], BOLD),
+        "=" * min(limit, columns(card["title"][lang])),
+        style(f"{card['topic']}/{card['id']}", DIM),
+        "",
+    ]
     if card["messages"]:
         lines.append(style(words["messages"], BOLD))
         lines += [line for message in card["messages"] for line in wrap(message, limit, "  ", "    ")] + [""]
     lines += entry_lines(card, lang, limit, style)
     for case in card["cases"]:
         for role in ("repro", "fix"):
-            lines += [style(f"{role} {case['name']}".strip(), BOLD), *("  " + line for line in case[role].rstrip().split("\n")), ""]
+            lines += [
+                style(f"{role} {case['name']}".strip(), BOLD),
+                *("  " + line for line in case[role].rstrip().split("\n")),
+                "",
+            ]
     if card["related"]:
         lines.append(style(words["related"], BOLD))
-        lines += [line for other in card["related"] for line in wrap(f"{other['id']}  {other['title'][lang]}", limit, "  ", "    ")] + [""]
+        lines += [
+            line
+            for other in card["related"]
+            for line in wrap(f"{other['id']}  {other['title'][lang]}", limit, "  ", "    ")
+        ] + [""]
     lines += [f"  {source}" for source in card["sources"] if source.startswith("https:")]
     return lines

@@ -17,7 +17,7 @@ from kb.corpus import Corpus, load
 from kb.entry import Case
 from kb.index import open_index
 from kb.ledger import record
-from kb.report import annotations, failure_lines, junit, table_lines
+from kb.report import failure_lines, junit, table_lines, workflow_commands
 from kb.verify import Run, Verdict, select, to_record, verify
 
 
@@ -29,10 +29,24 @@ def parser() -> argparse.ArgumentParser:
         "Exit status: 0 at least one case passed and none failed, 1 otherwise, 2 usage.",
     )
     found.add_argument("slugs", nargs="*", metavar="SLUG", help="entries, or one case as SLUG/CASE (default: all)")
-    found.add_argument("--changed", metavar="BASE", help="only entries whose programs or messages differ from this git revision")
-    found.add_argument("--device", choices=("cpu", "cuda", "mps"), default="cpu", help="run the cases for this device (default cpu)")
-    found.add_argument("--isolation", choices=("entry", "corpus"), default="entry", help="one worker per entry (default), or one for all: only for reviewed entries")
-    found.add_argument("--backend", choices=("auto", "docker", "bubblewrap", "process"), default="auto", help="the sandbox (default: the strongest that works; process is none)")
+    found.add_argument(
+        "--changed", metavar="BASE", help="only entries whose programs or messages differ from this git revision"
+    )
+    found.add_argument(
+        "--device", choices=("cpu", "cuda", "mps"), default="cpu", help="run the cases for this device (default cpu)"
+    )
+    found.add_argument(
+        "--isolation",
+        choices=("entry", "corpus"),
+        default="entry",
+        help="one worker per entry (default), or one for all: only for reviewed entries",
+    )
+    found.add_argument(
+        "--backend",
+        choices=("auto", "docker", "bubblewrap", "process"),
+        default="auto",
+        help="the sandbox (default: the strongest that works; process is none)",
+    )
     found.add_argument("--runtime", help="the container runtime, e.g. runsc")
     found.add_argument("--image", help="the container image")
     found.add_argument("--python", help="the interpreter for bubblewrap and process")
@@ -115,7 +129,7 @@ def _report(done: Run, corpus: Corpus, arguments: argparse.Namespace, seconds: f
     if arguments.junit:
         junit(done, arguments.junit)
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        print("\n".join(annotations(done, corpus)))
+        print("\n".join(workflow_commands(done, corpus)))
 
 
 def _record(done: Run, corpus: Corpus) -> None:
@@ -128,7 +142,9 @@ def _record(done: Run, corpus: Corpus) -> None:
             by_folder.setdefault(corpus.entries[verdict.case.entry].path.parent.parent, []).append(verdict)
     for folder, verdicts in by_folder.items():
         known = [case.id for entry in corpus for case in entry.cases if entry.path.parent.parent == folder]
-        for path in record(folder, {verdict.case.id: to_record(verdict, done.environment) for verdict in verdicts}, known):
+        for path in record(
+            folder, {verdict.case.id: to_record(verdict, done.environment) for verdict in verdicts}, known
+        ):
             print(f"recorded in {os.path.relpath(path)}", file=sys.stderr)
 
 
@@ -147,7 +163,12 @@ class _Progress:
         if self.bar:
             filled = 30 * self.done // self.total
             failed = self.style(f" {self.failed} failed", RED) if self.failed else ""
-            print(f"\r\033[K[{'#' * filled}{'.' * (30 - filled)}] {self.done}/{self.total}{failed} {verdict.case.id[:40]}", end="", file=sys.stderr, flush=True)
+            print(
+                f"\r\033[K[{'#' * filled}{'.' * (30 - filled)}] {self.done}/{self.total}{failed} {verdict.case.id[:40]}",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
         elif verdict.outcome == "failed":
             print(f"failed: {verdict.case.id}", file=sys.stderr, flush=True)
 

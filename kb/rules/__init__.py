@@ -43,7 +43,9 @@ STRUCTURE = {
 }
 
 
-def rule(id_: str, sentence: str) -> Callable[[Callable[[Entry, Corpus], Iterator[Finding]]], Callable[[Entry, Corpus], Iterator[Finding]]]:
+def rule(
+    id_: str, sentence: str
+) -> Callable[[Callable[[Entry, Corpus], Iterator[Finding]]], Callable[[Entry, Corpus], Iterator[Finding]]]:
     """Register the decorated function as the rule of that number."""
 
     def register(find: Callable[[Entry, Corpus], Iterator[Finding]]) -> Callable[[Entry, Corpus], Iterator[Finding]]:
@@ -56,6 +58,6 @@ def rule(id_: str, sentence: str) -> Callable[[Callable[[Entry, Corpus], Iterato
 
 def load_rules() -> dict[str, Rule]:
     """Import the modules that register rules; return all rules by number."""
-    from kb.rules import corpus, messages, programs, prose  # noqa: F401, PLC0415 - importing registers
+    from kb.rules import corpus, messages, programs, prose  # noqa: F401 - importing registers
 
     return dict(sorted(RULES.items()))

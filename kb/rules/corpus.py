@@ -34,7 +34,10 @@ def same_alias(entry: Entry, corpus: Corpus) -> Iterator[Finding]:
             if other.id <= entry.id:
                 continue
             for alias in sorted(set(own) & {_fold(text) for text in other.aliases[lang]}):
-                yield _line(entry, "aliases:"), f"the alias {alias!r} is one of {other.id} too; say what is particular to each"
+                yield (
+                    _line(entry, "aliases:"),
+                    f"the alias {alias!r} is one of {other.id} too; say what is particular to each",
+                )
 
 
 @rule("KB042", "A slug that leads elsewhere is no entry of its own.")
@@ -44,7 +47,10 @@ def redirect_free(entry: Entry, corpus: Corpus) -> Iterator[Finding]:
         if slug in corpus.entries:
             yield _line(entry, "also:"), f"also: {slug!r} is an entry of its own; drop one of the two"
         elif corpus.redirects.get(slug) != entry.id:
-            yield _line(entry, "also:"), f"also: {slug!r} leads to {corpus.redirects[slug]} already; drop it here or there"
+            yield (
+                _line(entry, "also:"),
+                f"also: {slug!r} leads to {corpus.redirects[slug]} already; drop it here or there",
+            )
 
 
 def _fold(text: str) -> str:

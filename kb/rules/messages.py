@@ -24,7 +24,7 @@ _SAMPLES = {
     "size": "20.00 MiB",
     "name": "fc1",
     "names": '"fc1.weight", "fc1.bias"',
-    "path": "/tmp/model.py",
+    "path": "models/net.py",
     "version": "2.1.0",
     "text": "anything at all",
 }
@@ -52,7 +52,10 @@ def too_few_words(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
             continue
         telling_type = template.type and not hasattr(builtins, template.type)
         if template.literals < _MIN_LITERALS and not telling_type:
-            yield message.line, f"{message.text!r} has only {template.literals} literal words; write more of the message's own words"
+            yield (
+                message.line,
+                f"{message.text!r} has only {template.literals} literal words; write more of the message's own words",
+            )
 
 
 @rule("KB014", "A message matches itself when its placeholders are filled in.")
@@ -66,7 +69,10 @@ def unmatchable(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
         filled = _SLOT.sub(lambda found: _SAMPLES[found.group(1)], message.text)
         body = filled.removeprefix(message.text.partition(": ")[0] + ": ") if template.type else filled
         if match(template.pieces, lex(body)) is None:
-            yield message.line, f"{filled!r} is read otherwise than {message.text!r}; let a placeholder stand for a whole token, as {{device}} for cuda:0"
+            yield (
+                message.line,
+                f"{filled!r} is read otherwise than {message.text!r}; let a placeholder stand for a whole token, as {{device}} for cuda:0",
+            )
 
 
 @rule("KB015", "What `explain` uses is captured by one of the messages.")
@@ -101,7 +107,10 @@ def twice(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
             continue
         shape = (template.type, *(piece if isinstance(piece, str) else piece.type for piece in template.pieces))
         if shape in seen:
-            yield message.line, f"this message already stands in line {seen[shape]}; keep one (the one without a version, if both hold)"
+            yield (
+                message.line,
+                f"this message already stands in line {seen[shape]}; keep one (the one without a version, if both hold)",
+            )
         seen.setdefault(shape, message.line)
 
 

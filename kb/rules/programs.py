@@ -18,8 +18,24 @@ __all__ = ["asserts", "same_assert"]
 
 _MAX_LINE = 88
 _EXITS = {"sys.exit", "os._exit", "exit", "quit", "os.abort", "os.kill", "signal.raise_signal", "atexit.register"}
-_INSIDES = {"sys._getframe", "sys._current_frames", "gc.get_objects", "gc.get_referrers", "inspect.stack", "inspect.currentframe", "sys.settrace", "sys.setprofile"}
-_HIDING = {"warnings.filterwarnings", "warnings.simplefilter", "warnings.catch_warnings", "torch.set_warn_always", "logging.disable", "contextlib.redirect_stderr"}
+_INSIDES = {
+    "sys._getframe",
+    "sys._current_frames",
+    "gc.get_objects",
+    "gc.get_referrers",
+    "inspect.stack",
+    "inspect.currentframe",
+    "sys.settrace",
+    "sys.setprofile",
+}
+_HIDING = {
+    "warnings.filterwarnings",
+    "warnings.simplefilter",
+    "warnings.catch_warnings",
+    "torch.set_warn_always",
+    "logging.disable",
+    "contextlib.redirect_stderr",
+}
 
 
 @lru_cache(maxsize=1024)
@@ -79,7 +95,9 @@ def says_its_message(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
 def proves_nothing(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     """No assert at all, or only ones on constants."""
     for case in entry.cases:
-        if not any(isinstance(node, ast.Name | ast.Call) for found in asserts(case.fix.source) for node in ast.walk(found.test)):
+        if not any(
+            isinstance(node, ast.Name | ast.Call) for found in asserts(case.fix.source) for node in ast.walk(found.test)
+        ):
             yield case.fix.line, "the fix has no assert that can fail; end it by asserting what is right now"
 
 

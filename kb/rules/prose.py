@@ -23,7 +23,10 @@ _MAX_HAN = 520
 @rule("KB030", "Both languages have the same code spans.")
 def spans_differ(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     """A name that only one language mentions is a fact that the other lacks."""
-    spans = {lang: {found[1].strip() for found in _SPAN.findall(entry.prose[lang].why + "\n\n" + entry.prose[lang].fix)} for lang in LANGUAGES}
+    spans = {
+        lang: {found[1].strip() for found in _SPAN.findall(entry.prose[lang].why + "\n\n" + entry.prose[lang].fix)}
+        for lang in LANGUAGES
+    }
     for lang, other, heading in (("en", "zh", "## 中文"), ("zh", "en", "## English")):
         for missing in sorted(spans[lang] - spans[other]):  # type: ignore[index]
             yield _line(entry, heading), f"`{missing}` stands in the {lang} text only; say it in {other} too"
@@ -86,11 +89,20 @@ def links(entry: Entry, corpus: Corpus) -> Iterator[Finding]:
 def wrong_language(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     """Catches two sections that were filled the wrong way round, and one left untranslated."""
     lang: Lang
-    for lang, text in (("en", entry.prose["en"].why + entry.prose["en"].fix), ("zh", entry.prose["zh"].why), ("zh", entry.prose["zh"].fix)):
+    for lang, text in (
+        ("en", entry.prose["en"].why + entry.prose["en"].fix),
+        ("zh", entry.prose["zh"].why),
+        ("zh", entry.prose["zh"].fix),
+    ):
         has_han = bool(re.search(f"[{_HAN}]", _plain(text)))
         if has_han == (lang == "en"):
             heading = "## English" if lang == "en" else "## 中文"
-            yield _line(entry, heading), "Chinese stands in the English text; say it in English" if has_han else "the Chinese text has no Chinese; write it"
+            yield (
+                _line(entry, heading),
+                "Chinese stands in the English text; say it in English"
+                if has_han
+                else "the Chinese text has no Chinese; write it",
+            )
 
 
 def _chinese(entry: Entry) -> Iterator[tuple[int, str]]:

@@ -11,7 +11,11 @@ from kb.corpus import load
 @pytest.fixture
 def checkout(tmp_path, good_entry):
     def git(*arguments):
-        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-C", tmp_path, *arguments], check=True, capture_output=True)
+        subprocess.run(
+            ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-C", tmp_path, *arguments],
+            check=True,
+            capture_output=True,
+        )
 
     for slug in ("one", "two", "three"):
         path = tmp_path / "entries" / "tensors" / f"{slug}.md"

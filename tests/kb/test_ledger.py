@@ -15,7 +15,15 @@ def case(good_entry):
 
 
 def made(case, **changes):
-    values = {"hash": case_hash(case), "outcome": "passed", "printed": "RuntimeError: x", "seconds": 0.1, "date": "2026-01-02", "torch": "2.13.0+cpu", "device": "cpu"}
+    values = {
+        "hash": case_hash(case),
+        "outcome": "passed",
+        "printed": "RuntimeError: x",
+        "seconds": 0.1,
+        "date": "2026-01-02",
+        "torch": "2.13.0+cpu",
+        "device": "cpu",
+    }
     return Record(**(values | changes))
 
 

@@ -28,10 +28,21 @@ def test_an_entry_becomes_typed_data(good_entry):
 
 
 def test_attributes_of_the_repro_hold_for_the_fix(good_entry):
-    text = good_entry.replace("```python repro", "```python repro big shm=1m memory=2g timeout=7 fresh=true").replace("```python fix", "```python fix big")
+    text = good_entry.replace("```python repro", "```python repro big shm=1m memory=2g timeout=7 fresh=true").replace(
+        "```python fix", "```python fix big"
+    )
     entry, _ = parse_text(text, PATH)
     assert entry.cases == (
-        Case("add-two", "big", entry.cases[0].repro, entry.cases[0].fix, shm=1 << 20, memory=2 << 30, timeout=7.0, fresh=True),
+        Case(
+            "add-two",
+            "big",
+            entry.cases[0].repro,
+            entry.cases[0].fix,
+            shm=1 << 20,
+            memory=2 << 30,
+            timeout=7.0,
+            fresh=True,
+        ),
     )
     assert entry.cases[0].id == "add-two/big"
 
@@ -43,7 +54,13 @@ def test_several_gpus_mean_cuda(good_entry):
 
 @pytest.mark.parametrize(
     ("content", "rule"),
-    [(b"\xff\xfe", "KB001"), (b"", "KB003"), (b"---\ntitle: x\n", "KB003"), (b"---\n- 1\n---\n", "KB003"), (b"---\na: [\n---\n", "KB003")],
+    [
+        (b"\xff\xfe", "KB001"),
+        (b"", "KB003"),
+        (b"---\ntitle: x\n", "KB003"),
+        (b"---\n- 1\n---\n", "KB003"),
+        (b"---\na: [\n---\n", "KB003"),
+    ],
 )
 def test_a_broken_file_is_reported_not_raised(content, rule, tmp_path):
     path = tmp_path / "t" / "x.md"

@@ -25,10 +25,26 @@ BREAKS = {
     "KB009": ([("```python fix", "```python fix other")], "```python repro"),
     "KB010": ([(FIX, "total = = 3\n")], "= ="),
     "KB012": ([("{a:int}", "{a:integer}")], "{a:integer}"),
-    "KB013": ([("RuntimeError: inconsistent tensor size, expected {shape} and {shape} to match", "RuntimeError: size {text}")], "size {text}"),
+    "KB013": (
+        [
+            (
+                "RuntimeError: inconsistent tensor size, expected {shape} and {shape} to match",
+                "RuntimeError: size {text}",
+            )
+        ],
+        "size {text}",
+    ),
     "KB014": ([("tensor a ({a:int})", "tensor cuda:{a:int}")], "cuda:{a:int}"),
     "KB015": ([("另一个有 {b} 个", "另一个有 {c} 个")], "explain:"),
-    "KB016": ([("inconsistent tensor size, expected {shape} and {shape} to match", FIRST[:-1].join(["The size of tensor a ({int}) must match the size of tensor ", ""]))], 'torch: "<1.0"'),
+    "KB016": (
+        [
+            (
+                "inconsistent tensor size, expected {shape} and {shape} to match",
+                FIRST[:-1].join(["The size of tensor a ({int}) must match the size of tensor ", ""]),
+            )
+        ],
+        'torch: "<1.0"',
+    ),
     "KB017": ([('"<1.0"', '">=2.0,<1.0"')], ">=2.0,<1.0"),
     "KB020": ([(REPRO, 'raise RuntimeError("no")\n')], "raise"),
     "KB021": ([("assert total.shape == (4,)", "assert True")], "```python fix\n"),
@@ -44,7 +60,10 @@ BREAKS = {
     "KB032": ([(CHINESE, "`torch.add` 要求尺寸相同,或者为 1。")], "相同,"),
     "KB033": ([("en: Two tensors cannot be added", "en: " + "Two tensors " * 8)], "title:"),
     "KB034": ([(ENGLISH, ENGLISH + " word" * 270)], "## English"),
-    "KB035": ([("[broadcasting](https://docs.pytorch.org/docs/stable/notes/broadcasting.html)", "[broadcasting](http://x)")], "http://x"),
+    "KB035": (
+        [("[broadcasting](https://docs.pytorch.org/docs/stable/notes/broadcasting.html)", "[broadcasting](http://x)")],
+        "http://x",
+    ),
     "KB036": ([(ENGLISH, ENGLISH + " 为什么")], "## English"),
     "KB040": ([("sources:", "related: [no-such-entry]\nsources:")], "related:"),
     "KB041": ([("[adding two tensors fails]", "[adding fails, Adding fails]")], "aliases:"),
@@ -86,7 +105,10 @@ def test_every_rule_is_tested():
 
 
 def test_all_faults_of_a_file_come_in_one_go(good_entry):
-    text = broken(good_entry, [("tags: [broadcasting]", "tags: []"), (FIX, "total = = 3\n"), ("```python repro", "```python repro x=1")])
+    text = broken(
+        good_entry,
+        [("tags: [broadcasting]", "tags: []"), (FIX, "total = = 3\n"), ("```python repro", "```python repro x=1")],
+    )
     assert {fault.rule for fault in faults_of(text)} == {"KB004", "KB008", "KB010"}
 
 

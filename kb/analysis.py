@@ -1,0 +1,114 @@
+"""Text as terms to search for: code names whole and in parts, English stems, Chinese words, and the field's concepts in either language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from kb.chinese import concepts, cut, has_chinese, to_simplified
+
+__all__ = ["CONCEPT", "terms"]
+
+CONCEPT = "§"
+"""A term that begins with this stands for a concept of `kb/data/terms.txt`, not for a word."""
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::)[A-Za-z_][A-Za-z0-9_]*)*|[0-9]+[a-zA-Z]+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+[a-z]?")
+_STOP = frozenset(
+    "a an the and or but if of to in on at by for from with without into as is are was were be been being am it its this that these those there here i me my we "
+    "our you your he she they them their do does did doing done have has had having can could will would shall should may might must not no nor so than then "
+    "too very just also only own same such what which who whom how why when where while during about above below up down out off over under again further once "
+    "all any both each few more most other some s t don don't doesn didn isn aren wasn won can't cannot get gets got getting give gives given try tried trying "
+    "use uses used using want wants know please help thanks thank hi hello hey anyone someone somebody everyone thing things problem problems issue question "
+    "think seem seems like way make makes made need needs say says tell see seen look looks find found let put set now still even however well much many lot "
+    "one two first second after before because since until between through per via etc e g ie eg im ive dont cant doesnt self cls none true false return def "
+    "print py python torch pytorch nn x y z n i j k ok yes maybe sure really actually basically simply something anything nothing happen happens happened".split()
+)
+
+
+def terms(text: str) -> list[str]:
+    """Return the terms of the text in order, with repetitions; a concept follows where one of its wordings stands."""
+    found: list[str] = []
+    stems: list[str] = []
+    for word in _WORD.findall(text):
+        found += _code_terms(word, stems)
+    found += _english_concepts(stems)
+    if has_chinese(text):
+        simplified = to_simplified(text).lower()
+        found += cut(simplified)
+        found += _chinese_concepts(simplified)
+    return found
+
+
+def _code_terms(word: str, stems: list[str]) -> Iterator[str]:
+    """Yield the terms of one English word or name of code, and add its stems to `stems` for the concepts to be found in."""
+    lowered = word.lower()
+    parts = [part.lower() for part in _PART.findall(word)]
+    whole = lowered.replace("::", ".")
+    if len(parts) > 1 or "." in whole or "_" in whole:
+        last = whole.rpartition(".")[2]
+        yield last.replace("_", "")
+        if last != whole and "." in whole:
+            yield whole
+    for part in parts:
+        root = _stem(part)
+        stems.append(root)
+        if part not in _STOP and len(part) > 1:
+            yield root
+
+
+def _english_concepts(stems: list[str]) -> Iterator[str]:
+    table = _english()
+    at = 0
+    while at < len(stems):
+        for wording, name in table.get(stems[at], ()):
+            if tuple(stems[at : at + len(wording)]) == wording:
+                yield name
+        at += 1
+
+
+def _chinese_concepts(text: str) -> Iterator[str]:
+    table, lengths = _chinese()
+    for at, letter in enumerate(text):
+        for length in lengths.get(letter, ()):
+            if names := table.get(text[at : at + length]):
+                yield from names
+                break
+
+
+@cache
+def _english() -> dict[str, list[tuple[tuple[str, ...], str]]]:
+    table: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    for concept in concepts():
+        for wording in concept.en:
+            stems = tuple(_stem(part.lower()) for word in _WORD.findall(wording) for part in _PART.findall(word))
+            if stems:
+                table.setdefault(stems[0], []).append((stems, CONCEPT + concept.name))
+    return table
+
+
+@cache
+def _chinese() -> tuple[dict[str, list[str]], dict[str, list[int]]]:
+    """Return the concepts by Chinese wording, and by first character the lengths of the wordings that begin with it, longest first."""
+    table: dict[str, list[str]] = {}
+    for concept in concepts():
+        for wording in concept.zh:
+            table.setdefault(wording, []).append(CONCEPT + concept.name)
+    lengths: dict[str, set[int]] = {}
+    for wording in table:
+        lengths.setdefault(wording[0], set()).add(len(wording))
+    return table, {letter: sorted(found, reverse=True) for letter, found in lengths.items()}
+
+
+@cache
+def _stem(word: str) -> str:
+    return str(_stemmer()(word)) if len(word) > 3 else word
+
+
+@cache
+def _stemmer() -> Any:
+    from whoosh.lang.porter import stem  # noqa: PLC0415 - only words need it
+
+    return stem

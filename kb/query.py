@@ -1,0 +1,61 @@
+"""Turn a paste into weighted terms: what a person wrote and what the error says counts, frames, code and logs count little."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from kb.analysis import terms
+from kb.clean import View
+from kb.paste import Spotted
+
+__all__ = ["weigh"]
+
+ZONES = {"error": 1.5, "other": 0.5, "prose": 1.0, "code": 0.15}
+"""How much a term counts by where in the paste it stands."""
+
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_FRAME = re.compile(r"\s*(?:File \"|at |Traceback|During handling|The above exception|\^+\s*$|[~^]{3,})")
+_CODE = re.compile(
+    r"^\s{4,}|^\s*(?:import |from \S+ import|def |class |return |for .+:\s*$|if .+:\s*$|with .+:\s*$|>>>|@|#include|\$ |[-–]{2,}>|\d+ )"
+    r"|[\w\])]\s?=\s?[\w\[({\"']|\w\(.*\)\s*$|\|[#█ ]+\||it/s"
+)
+_LOG = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|^\s*[\w.-]+==\d|^\s*\[[^\]]{0,40}\]|site-packages|\d+%\|")
+_PLAIN_WORD = re.compile(r"(?<![\w./\\])[A-Za-z]{2,}(?:'[a-z]+)?(?![\w(\[/\\=])")
+
+
+def weigh(view: View, errors: Sequence[Spotted]) -> dict[str, float]:
+    """Return the paste's terms with their weights; a term that stands in several places has the weight of the best."""
+    weights: dict[str, float] = {}
+    for zone, text in _zones(view, errors):
+        for term in terms(text):
+            if ZONES[zone] > weights.get(term, 0.0):
+                weights[term] = ZONES[zone]
+    return weights
+
+
+def _zones(view: View, errors: Sequence[Spotted]) -> list[tuple[str, str]]:
+    main = [error for error in errors if error.role != "reporter"][:1] or list(errors[:1])
+    zones = [("error" if error in main else "other", f"{error.type} {error.message[:600]}") for error in errors[:8]]
+    covered = {view.text.count("\n", 0, error.start) for error in errors}
+    fenced = False
+    for number, line in enumerate(view.text.split("\n")):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+            continue
+        if number in covered or not line.strip():
+            continue
+        zones.append(("code" if fenced or not is_prose(line) else "prose", line[:1000]))
+    return zones
+
+
+def is_prose(line: str) -> bool:
+    """Tell whether a line reads as a sentence or a title rather than as code, a frame or a log line."""
+    if _FRAME.match(line) or _LOG.search(line):
+        return False
+    if _HAN.search(line):
+        return not re.match(r"\s*#", line)
+    words = len(_PLAIN_WORD.findall(line))
+    if _CODE.search(line):
+        return words >= 8 and words * 8 > len(line)
+    return words >= 2

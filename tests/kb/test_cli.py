@@ -1,0 +1,224 @@
+"""The command line: every command documented, exit statuses as designed, answers on stdout and the rest on stderr, nothing loaded in vain."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kb.cli import COMMANDS, main
+
+PASTE = """\
+[rank0]: Traceback (most recent call last):
+[rank0]:   File "/home/me/train.py", line 12, in <module>
+[rank0]:     out = model(x)
+[rank0]: ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 512])
+"""
+
+
+def kb(*arguments, text="", **environment):
+    done = subprocess.run(
+        [sys.executable, "-m", "kb", *arguments],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | environment,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    assert f"usage: kb {command}" in shown
+    assert len(shown.split("\n\n")[1]) > 10, "says what it does"
+
+
+def test_kb_alone_lists_the_commands_with_examples(capsys):
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"  {name} " in shown for name in COMMANDS)
+    assert shown.count("kb lookup") >= 3
+
+
+def test_a_paste_is_answered():
+    status, out, err = kb("lookup", "-", text=PASTE)
+    assert (status, err) == (0, "")
+    assert "batchnorm-one-value-per-channel" in out
+    assert "drop_last=True" in out
+    assert "train.py:12" in out
+    assert "\033" not in out, "no colours but on a terminal"
+
+
+def test_json_is_the_interface_that_scripts_read():
+    status, out, _ = kb("lookup", "--json", PASTE)
+    answer = json.loads(out)
+    assert (status, answer["answered"]) == (0, True)
+    assert set(answer) >= {"answered", "matches", "errors"}
+    assert set(answer["matches"][0]) >= {"id", "confidence", "score", "title", "evidence"}
+    assert (answer["matches"][0]["id"], answer["matches"][0]["confidence"]) == (
+        "batchnorm-one-value-per-channel",
+        "exact",
+    )
+
+
+def test_no_entry_is_said_with_status_1():
+    status, out, _ = kb("lookup", "ModuleNotFoundError: No module named 'flask_sqlalchemy_of_mine'")
+    assert status == 1
+    assert "no entry" in out
+
+
+def test_a_question_in_chinese_is_answered_in_chinese():
+    status, out, _ = kb("lookup", "最后一个 batch 只有一个样本，BatchNorm 报错")
+    assert status == 0
+    assert "解决办法" in out
+
+
+def test_only_the_fix(tmp_path):
+    _, out, _ = kb("lookup", "--fix", PASTE)
+    (tmp_path / "fix.py").write_text(out)
+    compile(out, "fix.py", "exec")
+    assert "drop_last=True" in out
+
+
+def test_a_file_can_be_named(tmp_path):
+    (tmp_path / "log.txt").write_text(PASTE)
+    assert "batchnorm-one-value-per-channel" in kb("lookup", str(tmp_path / "log.txt"))[1]
+
+
+def test_batch_answers_in_order(tmp_path):
+    texts = [PASTE, "hello", PASTE]
+    (tmp_path / "q.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts))
+    status, out, _ = kb("lookup", "--batch", str(tmp_path / "q.jsonl"))
+    assert status == 0
+    assert [json.loads(line)["answered"] for line in out.splitlines()] == [True, False, True]
+
+
+def test_a_broken_batch_names_the_line(tmp_path):
+    (tmp_path / "q.jsonl").write_text('{"text": "x"}\n{"txt": 1}\n')
+    status, _, err = kb("lookup", "--batch", str(tmp_path / "q.jsonl"))
+    assert status == 2
+    assert "q.jsonl:2:" in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nonsense"],
+        ["lookup", "-n", "0", "x"],
+        ["lookup", "--batch", "/nowhere"],
+        ["show"],
+        ["show", "--lang", "fr", "x"],
+        ["verify", "no-such-entry"],
+        ["check", "/nowhere"],
+    ],
+)
+def test_usage_errors_have_status_2_and_no_stack(arguments):
+    status, out, err = kb(*arguments)
+    assert (status, out) == (2, "")
+    assert err
+    assert "Traceback" not in err
+
+
+def test_nothing_to_look_up_says_so():
+    status, _, err = kb("lookup", "-", text="  \n")
+    assert status == 2
+    assert "nothing to look up" in err
+
+
+def test_an_unknown_entry_names_the_nearest():
+    status, _, err = kb("show", "batchnorm-one-value")
+    assert status == 1
+    assert "batchnorm-one-value-per-channel" in err
+
+
+def test_show_prints_both_programs():
+    status, out, _ = kb("show", "batchnorm-one-value-per-channel", "--lang", "zh")
+    assert status == 0
+    assert "原因" in out
+    assert out.count("DataLoader(data") >= 2
+
+
+def test_list_filters():
+    everything = json.loads(kb("list", "--json")[1])
+    silent = json.loads(kb("list", "--json", "--kind", "silent")[1])
+    assert 0 < len(silent) < len(everything)
+    assert {entry["kind"] for entry in silent} == {"silent"}
+    assert kb("list", "--topic", "no-such-topic")[0] == 1
+
+
+def test_an_english_lookup_loads_nothing_it_does_not_need():
+    code = "import sys; from kb.cli import main; main(['lookup', '--json', sys.argv[1]]); print('\\n'.join(sys.modules), file=sys.stderr)"
+    environment = os.environ | {"KB_LANG": "en"}
+    warm = [sys.executable, "-c", code, PASTE]
+    subprocess.run(warm, capture_output=True, check=True, env=environment)
+    loaded = set(subprocess.run(warm, capture_output=True, text=True, check=True, env=environment).stderr.splitlines())
+    assert "kb.answer" in loaded
+    assert not loaded & {
+        "jieba",
+        "rjieba",
+        "flask",
+        "docker",
+        "torch",
+        "whoosh",
+        "yaml",
+        "markdown",
+        "jsonschema",
+        "dataclasses",
+    }
+
+
+def test_a_closed_pipe_is_no_error():
+    done = subprocess.run(
+        f"{sys.executable} -m kb list | head -1", shell=True, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+
+
+def test_check_names_file_and_line(tmp_path, good_entry):
+    path = tmp_path / "tensors" / "add-two.md"
+    path.parent.mkdir()
+    path.write_text(good_entry.replace("kind: error", "kind: odd"), "utf-8")
+    status, out, _ = kb("check", str(path))
+    assert status == 1
+    assert ":5: KB004" in out
+    assert "'odd' is not one of" in out
+
+
+def test_run_streams_both_programs_and_tells_how_they_ended():
+    status, _, err = kb("run", "batchnorm-one-value-per-channel/last-batch", "--backend", "process")
+    assert status == 0
+    assert "Expected more than 1 value per channel" in err
+    assert "exit status 1" in err
+    assert "exit status 0" in err
+
+
+def test_doctor_tells_what_works_here():
+    status, out, _ = kb("doctor")
+    assert status == 0
+    assert all(word in out for word in ("entries", "index", "bubblewrap", "docker", "torch"))
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion_knows_commands_and_options(shell):
+    status, out, _ = kb("completion", shell)
+    assert status == 0
+    assert "--isolation" in out
+    if shell == "bash":
+        subprocess.run(["bash", "-n"], input=out, text=True, check=True)
+
+
+def test_debug_shows_the_stack():
+    assert "Traceback" in kb("show", "nonsense", "--debug")[2]
+
+
+def test_the_module_and_the_script_are_the_same_command():
+    script = Path(sys.executable).with_name("kb")
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == kb("--version")[1]
