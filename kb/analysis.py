@@ -37,8 +37,9 @@ def terms(text: str) -> list[str]:
     found += _english_concepts(stems)
     if has_chinese(text):
         simplified = to_simplified(text).lower()
-        found += cut(simplified)
-        found += _chinese_concepts(simplified)
+        words = cut(simplified)
+        found += words
+        found += _chinese_concepts(simplified, words)
     return found
 
 
@@ -47,9 +48,9 @@ def _code_terms(word: str, stems: list[str]) -> Iterator[str]:
     lowered = word.lower()
     parts = [part.lower() for part in _PART.findall(word)]
     whole = lowered.replace("::", ".")
-    if len(parts) > 1 or "." in whole or "_" in whole:
+    if parts and (len(parts) > 1 or "." in whole or "_" in whole):
         last = whole.rpartition(".")[2]
-        yield last.replace("_", "")
+        yield last.replace("_", "") or last
         if last != whole and "." in whole:
             yield whole
     for part in parts:
@@ -69,11 +70,15 @@ def _english_concepts(stems: list[str]) -> Iterator[str]:
         at += 1
 
 
-def _chinese_concepts(text: str) -> Iterator[str]:
+def _chinese_concepts(text: str, words: list[str]) -> Iterator[str]:
+    """Yield the concepts whose wordings stand in the text; a single character counts only where it is a word of its own."""
     table, lengths = _chinese()
+    for word in words:
+        if len(word) == 1 and word in table:
+            yield from table[word]
     for at, letter in enumerate(text):
         for length in lengths.get(letter, ()):
-            if names := table.get(text[at : at + length]):
+            if length > 1 and (names := table.get(text[at : at + length])):
                 yield from names
                 break
 

@@ -154,7 +154,7 @@ def _lines(answer: Answer, index: Index, style: Style) -> list[str]:
         others = others[:3]
     if others:
         lines += ["", words["also"] if answer.answered else words["near"]]
-        lines += [line for match in others for line in wrap(f"{match.id}  {match.title[lang]}", limit, "  ", "    ")]
+        lines += [line for match in others for line in wrap(f"{match.id}: {match.title[lang]}", limit, "  ", "    ")]
     return lines
 
 

@@ -22,7 +22,7 @@ WORDS = {
         "cuda": "not verified on CUDA",
         "related": "Related",
         "messages": "Messages",
-        "case": "case",
+        "case": " (case {0})",
     },
     "zh": {
         "why": "原因",
@@ -34,7 +34,7 @@ WORDS = {
         "cuda": "尚未在 CUDA 上验证",
         "related": "相关条目",
         "messages": "报错信息",
-        "case": "情形",
+        "case": "（{0}）",
     },
 }
 _SPAN = re.compile(r"`+([^`]+)`+")
@@ -86,7 +86,7 @@ def case_lines(card: dict[str, Any], lang: str, style: Style) -> Iterator[str]:
     """Yield, for each case, the difference between its repro and its fix and whether it is verified."""
     words = WORDS[lang]
     for case in card["cases"]:
-        name = f" ({words['case']} {case['name']})" if case["name"] else ""
+        name = words["case"].format(case["name"]) if case["name"] else ""
         yield style(words["change"] + name, BOLD) + "  " + style(badge(case, lang), GREEN if case["badges"] else YELLOW)
         for line in case["diff"]:
             yield "  " + style(line, {"+": GREEN, "-": RED}.get(line[:1], DIM))

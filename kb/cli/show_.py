@@ -69,7 +69,7 @@ def _lines(card: dict[str, Any], lang: str, style: Style) -> list[str]:
         lines += [
             line
             for other in card["related"]
-            for line in wrap(f"{other['id']}  {other['title'][lang]}", limit, "  ", "    ")
+            for line in wrap(f"{other['id']}: {other['title'][lang]}", limit, "  ", "    ")
         ] + [""]
     lines += [f"  {source}" for source in card["sources"] if source.startswith("https:")]
     return lines

@@ -1,7 +1,7 @@
 """Fixtures: the application over a small corpus, and a client for it."""
 
 import pytest
-import small_corpus
+from tests import small_corpus
 
 from webapp import create_app
 from webapp.knowledge import Library

@@ -106,10 +106,13 @@ def test_badges_stand_only_where_a_ledger_says_so(client):
 
 
 def test_text_over_one_mebibyte_is_refused_clearly(client):
-    within = client.post("/", data={"text": "a" * (1 << 20)}, content_type="multipart/form-data")
-    assert within.status_code == 200
+    def send(size):
+        body = b'--x\r\nContent-Disposition: form-data; name="text"\r\n\r\n' + b"a" * size + b"\r\n--x--\r\n"
+        return client.post("/", data=body, content_type="multipart/form-data; boundary=x")
+
+    assert send(1 << 20).status_code == 200
     for size in ((1 << 20) + 1, 5 << 20):
-        answer = client.post("/", data={"text": "a" * size}, content_type="multipart/form-data")
+        answer = send(size)
         assert answer.status_code == 413
         assert "At most 1 MiB" in answer.text
 

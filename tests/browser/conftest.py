@@ -1,0 +1,66 @@
+"""Fixtures: the small corpus behind a real server on loopback, and pages in Chromium that fail on any script error."""
+
+import threading
+
+import pytest
+from tests import small_corpus
+from werkzeug.serving import make_server
+
+from webapp import create_app
+from webapp.knowledge import Library
+
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The address of a server with the small corpus."""
+    entries = small_corpus.write(tmp_path_factory.mktemp("corpus"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        app = create_app({"LIBRARY": Library([entries], refresh_seconds=0), "RATE": "", "LOG": "off"})
+        app.logger.disabled = True
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join(10)
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def browser(chromium):
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser, site):
+    """Open an address in a window of its own; at the end of the test no page may have complained or asked for a foreign file."""
+    contexts, complaints = [], []
+
+    def open_(path="/", *, width=1280, **options):
+        context = browser.new_context(viewport={"width": width, "height": 900}, base_url=site, **{"locale": "en-US", "reduced_motion": "reduce", **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: None if request.url.startswith((site, "data:", "blob:")) else complaints.append(request.url))
+        page.goto(path)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert [text for text in complaints if "status of 4" not in text] == []
+
+
+@pytest.fixture
+def paste():
+    return small_corpus.PASTE

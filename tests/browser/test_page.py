@@ -1,0 +1,190 @@
+"""The page in Chromium: from paste to fix at three widths, with and without script, in both languages."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+WIDTHS = pytest.mark.parametrize("width", [1280, 390, 320])
+
+
+def answered(page):
+    page.locator("#answer article").wait_for()
+    return page
+
+
+@WIDTHS
+def test_paste_gives_the_answer_on_the_same_page(open_page, paste, width):
+    page = open_page(width=width)
+    page.fill("#text", paste)
+    page.click("text=Explain it")
+    answered(page)
+    assert "A layer gets inputs of the wrong width" in page.inner_text("#answer h2")
+    assert "(16x127 and 128x64)" in page.inner_text("#answer mark")
+    assert page.locator(".diff del:visible").count() == 2
+    assert page.input_value("#text") == paste
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("document.activeElement.id") == "answer"
+
+
+@WIDTHS
+@pytest.mark.parametrize("path", ["/", "/e/linear-width-mismatch?lang=zh", "/browse", "/nix"])
+def test_no_page_is_wider_than_the_window(open_page, path, width):
+    assert open_page(path, width=width).evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_real_paste_asks_by_itself(open_page, paste):
+    page = open_page(permissions=["clipboard-read", "clipboard-write"])
+    page.evaluate("text => navigator.clipboard.writeText(text)", paste)
+    page.focus("#text")
+    page.keyboard.press("Control+V")
+    answered(page)
+
+
+def test_keyboard_alone(open_page, paste):
+    page = open_page()
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "text"
+    page.keyboard.insert_text(paste)
+    page.keyboard.press("Control+Enter")
+    answered(page)
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "text"
+
+
+def test_slash_on_an_entry_leads_to_the_question(open_page):
+    page = open_page("/e/quiet-broadcast")
+    page.keyboard.press("/")
+    page.wait_for_url("**/")
+    assert page.locator("#text").is_visible()
+
+
+def test_copy_gives_the_whole_fix(open_page, paste):
+    page = open_page("/e/linear-width-mismatch", permissions=["clipboard-read", "clipboard-write"])
+    page.locator(".copy:visible").click()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("import torch\n")
+    assert "first = nn.Linear(8, 4)\n" in copied
+    assert page.locator(".copy:visible").inner_text() == "Copied"
+
+
+def test_copy_without_clipboard_permission_falls_back(open_page):
+    page = open_page("/e/linear-width-mismatch")
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('denied')); }")
+    page.locator(".copy:visible").click()
+    page.get_by_text("Copied", exact=True).wait_for()
+
+
+def test_switching_the_language_keeps_paste_answer_and_url(open_page, paste):
+    page = open_page()
+    page.fill("#text", paste)
+    page.click("text=Explain it")
+    answered(page)
+    page.click("text=中文")
+    page.wait_for_url("**lang=zh**")
+    assert page.input_value("#text").strip() == paste.strip()
+    assert "层的输入宽度不对" in page.inner_text("#answer h2")
+    page.click("text=English")
+    page.wait_for_url("**lang=en**")
+    assert "A layer gets inputs" in page.inner_text("#answer h2")
+
+
+def test_switching_the_language_keeps_the_place_and_the_open_case(open_page):
+    page = open_page("/e/linear-width-mismatch", width=390)
+    page.click("label[for=case-on-gpu]")
+    page.evaluate("document.querySelectorAll('h2')[1].scrollIntoView()")
+    page.click("text=中文")
+    page.wait_for_url("**lang=zh")
+    page.wait_for_load_state("load")
+    assert abs(page.evaluate("document.querySelectorAll('h2')[1].getBoundingClientRect().top")) < 40
+    assert page.is_checked("#case-on-gpu")
+
+
+def test_a_question_in_chinese_turns_the_page_chinese(open_page):
+    page = open_page()
+    page.fill("#text", "矩阵乘法维度对不上")
+    page.click("text=Explain it")
+    page.locator("html[lang=zh-Hans]").wait_for()
+    assert page.inner_text("button.primary") == "查原因"
+    page.fill("#text", "ZeppelinError: no quux")
+    page.click("text=查原因")
+    page.locator(".verdict.none").wait_for()
+
+
+def test_cases_open_by_click_by_key_and_by_address(open_page):
+    page = open_page("/e/linear-width-mismatch")
+    assert page.locator("#fix-plain").count() == 1
+    page.focus("#case-plain")
+    page.keyboard.press("ArrowRight")
+    assert page.get_by_text("Not verified on CUDA").is_visible()
+    page.goto("/e/linear-width-mismatch#case-on-gpu")
+    page.reload()
+    assert page.is_checked("#case-on-gpu")
+
+
+def test_colours_follow_the_system_and_the_switch_is_remembered(open_page):
+    page = open_page(color_scheme="dark")
+
+    def dark():
+        return page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0] < 100")
+
+    assert dark()
+    page.click("[data-theme-switch]")
+    assert not dark()
+    page.goto("/browse")
+    assert not dark()
+    page.click("[data-theme-switch]")
+    page.click("[data-theme-switch]")
+    assert dark()
+    assert page.evaluate("localStorage.getItem('theme')") is None
+
+
+def test_browsing_filters_as_one_types(open_page):
+    page = open_page("/browse")
+    page.fill("#filter", "loader SEED")
+    assert page.locator(".topic .entries li:visible").count() == 1
+    page.fill("#filter", "")
+    assert page.locator(".topic .entries li:visible").count() == 3
+
+
+def test_an_unreachable_server_is_told_and_the_text_stays(open_page, paste):
+    page = open_page()
+    page.fill("#text", paste)
+    page.evaluate("() => { window.fetch = () => Promise.reject(new TypeError('offline')); }")
+    page.click("text=Explain it")
+    page.get_by_text("The server cannot be reached").last.wait_for()
+    assert page.input_value("#text") == paste
+    assert page.inner_text("button.primary") == "Explain it"
+
+
+def test_too_long_a_text_is_told_on_the_page(open_page):
+    page = open_page()
+    page.evaluate("document.querySelector('#text').value = 'a'.repeat(1100000)")
+    page.click("text=Explain it")
+    page.get_by_text("At most 1 MiB").wait_for()
+
+
+@WIDTHS
+def test_everything_works_without_script(open_page, paste, width):
+    page = open_page(width=width, java_script_enabled=False)
+    page.fill("#text", paste)
+    page.click("text=Explain it")
+    answered(page)
+    page.click("label[for=case-on-gpu]")
+    assert page.get_by_text("Not verified on CUDA").is_visible()
+    page.locator("summary:visible").filter(has_text="The whole fixed program").click()
+    assert page.locator("#fix-on-gpu").is_visible()
+    assert page.locator(".copy:visible").count() == 0
+    page.click("text=中文")
+    assert "层的输入宽度不对" in page.inner_text("#answer h2")
+    assert "secret-project" in page.input_value("#text")
+
+
+def test_the_first_page_weighs_less_than_60_kilobytes(open_page, browser, site):
+    context = browser.new_context(base_url=site)
+    page = context.new_page()
+    sizes = []
+    page.on("response", lambda response: sizes.append(len(response.body()) + len(str(response.headers))))
+    page.goto("/", wait_until="networkidle")
+    context.close()
+    assert len(sizes) >= 4
+    assert sum(sizes) < 60_000

@@ -1,0 +1,97 @@
+"""The API: answers as the terminal gives them, clear refusals, open to other origins."""
+
+import pytest
+
+
+def test_lookup_by_json_plain_text_and_address_gives_the_same(client, paste):
+    answers = [
+        client.post("/api/v1/lookup", json={"text": paste, "lang": "en"}),
+        client.post("/api/v1/lookup?lang=en", data=paste, content_type="text/plain"),
+        client.get("/api/v1/lookup", query_string={"text": paste, "lang": "en"}),
+    ]
+    assert [answer.status_code for answer in answers] == [200] * 3
+    found = answers[0].json
+    assert found["answered"] is True
+    assert set(found) == {"answered", "matches", "errors"}
+    first = found["matches"][0]
+    assert (first["id"], first["confidence"]) == ("linear-width-mismatch", "exact")
+    assert {"id", "confidence", "score", "title", "evidence", "url"} == set(first)
+    assert [match["id"] for answer in answers for match in answer.json["matches"][:1]] == ["linear-width-mismatch"] * 3
+
+
+def test_lookup_of_the_unknown_is_no_error(client):
+    answer = client.post("/api/v1/lookup", json={"text": "ZeppelinError: the frobnicator has no quux left"})
+    assert answer.status_code == 200
+    assert answer.json["answered"] is False
+
+
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        ({"json": {}}, 422),
+        ({"json": {"text": ""}}, 422),
+        ({"json": {"text": 3}}, 422),
+        ({"json": {"text": "a", "lang": "fr"}}, 422),
+        ({"json": {"text": "a", "limit": 0}}, 422),
+        ({"json": {"text": "a", "limit": True}}, 422),
+        ({"json": {"text": "a", "limit": 1000}}, 422),
+        ({"json": ["a"]}, 400),
+        ({"data": "{", "content_type": "application/json"}, 400),
+        ({"data": "a", "content_type": "image/png"}, 415),
+        ({"json": {"text": "a" * ((1 << 20) + 1)}}, 413),
+        ({"data": "a" * (4 << 20), "content_type": "text/plain"}, 413),
+    ],
+)
+def test_refusals_are_problems_that_say_what_to_send(client, options, status):
+    answer = client.post("/api/v1/lookup", **options)
+    assert answer.status_code == status
+    assert answer.mimetype == "application/problem+json"
+    assert answer.json["status"] == status
+    assert len(answer.json["detail"]) > 10
+
+
+def test_limit(client):
+    assert len(client.post("/api/v1/lookup", json={"text": "shapes of the first layer", "limit": 1}).json["matches"]) <= 1
+
+
+def test_entries_are_listed_and_filtered(client):
+    def ids(**query):
+        return {entry["id"] for entry in client.get("/api/v1/entries", query_string=query).json["entries"]}
+
+    assert ids() == {"linear-width-mismatch", "quiet-broadcast", "loader-seed-warning"}
+    assert ids(topic="shapes") == {"linear-width-mismatch", "quiet-broadcast"}
+    assert ids(tag="dataloader") == {"loader-seed-warning"}
+    assert ids(kind="silent") == {"quiet-broadcast"}
+    assert ids(topic="nix") == set()
+    assert client.get("/api/v1/entries?kind=nix").status_code == 422
+
+
+def test_an_entry_comes_whole_with_what_was_proven(client):
+    entry = client.get("/api/v1/entries/linear-width-mismatch").json
+    assert entry["why"]["zh"].startswith("`first` 的输出宽度")
+    plain, cuda = entry["cases"]
+    assert (plain["state"], cuda["state"]) == ("verified", "unverified")
+    assert plain["verified"][0]["torch"] == "2.13.0+cpu"
+    assert "nn.Linear(8, 5)" in plain["repro"]
+    assert client.get("/api/v1/entries/old-linear-slug").json["id"] == "linear-width-mismatch"
+
+
+@pytest.mark.parametrize("path", ["/api/v1/entries/nix", "/api/v1/nix", "/api/nix"])
+def test_what_does_not_exist_is_a_problem(client, path):
+    answer = client.get(path)
+    assert (answer.status_code, answer.mimetype) == (404, "application/problem+json")
+
+
+def test_a_wrong_method_names_the_right_ones(client):
+    answer = client.delete("/api/v1/lookup")
+    assert answer.status_code == 405
+    assert "POST" in answer.headers["Allow"]
+
+
+def test_other_origins_may_read(client):
+    assert client.get("/api/v1/entries").headers["Access-Control-Allow-Origin"] == "*"
+    assert client.post("/api/v1/lookup", json={}).headers["Access-Control-Allow-Origin"] == "*"
+    preflight = client.options("/api/v1/lookup", headers={"Origin": "https://x.example", "Access-Control-Request-Method": "POST"})
+    assert "POST" in preflight.headers["Access-Control-Allow-Methods"]
+    assert preflight.headers["Access-Control-Allow-Headers"] == "Content-Type"
+    assert "Access-Control-Allow-Origin" not in client.get("/").headers
