@@ -81,7 +81,9 @@ def write(folder: Path) -> Path:
         alias_zh="矩阵乘法维度对不上",
         why_en="`first` gives another width than the next layer takes. <script>alert(1)</script> [bad](javascript:alert(1)) [docs](https://docs.pytorch.org/)",
         why_zh="`first` 的输出宽度和下一层要求的不一致。[文档](https://docs.pytorch.org/)",
-        programs=WIDTHS.format(name="plain", fix_name="plain", width=5) + "\n" + WIDTHS.format(name="on-gpu device=cuda", fix_name="on-gpu", width=6),
+        programs=WIDTHS.format(name="plain", fix_name="plain", width=5)
+        + "\n"
+        + WIDTHS.format(name="on-gpu device=cuda", fix_name="on-gpu", width=6),
     )
     _write(
         entries / "shapes" / "quiet-broadcast.md",
@@ -116,12 +118,21 @@ def verify(entries: Path) -> None:
         for case in entry.cases:
             if case.device == "cpu" and entry.kind != "silent":
                 digest = case_hash(case) if entry.kind == "error" else "0" * 32
-                records[case.id] = Record(digest, "passed", PRINTED, 0.25, "2026-11-20", "2.13.0+cpu", "cpu", "bubblewrap")
+                records[case.id] = Record(
+                    digest, "passed", PRINTED, 0.25, "2026-11-20", "2.13.0+cpu", "cpu", "bubblewrap"
+                )
     record(entries, records, records)
 
 
 def _write(path: Path, **values: str) -> None:
-    defaults = {"kind": "error", "messages": "", "related": "", "more": "", "why_en": "The `first` layer is at fault.", "why_zh": "问题在 `first` 层。"}
+    defaults = {
+        "kind": "error",
+        "messages": "",
+        "related": "",
+        "more": "",
+        "why_en": "The `first` layer is at fault.",
+        "why_zh": "问题在 `first` 层。",
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(ENTRY.format(**(defaults | values)), "utf-8")
 

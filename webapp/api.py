@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from flask import Blueprint, Response, abort, jsonify, request, url_for
@@ -14,15 +16,17 @@ __all__ = ["bp"]
 
 bp = Blueprint("api", __name__, url_prefix="/api/v1")
 _MOST_MATCHES = 20
+_LONGEST_QUERY = 2000
+"""Characters of text in an address; servers on the way cut or log longer ones."""
 _KINDS = ("error", "warning", "silent")
 
 
-class _Refused(ValueError):
+class _RequestError(ValueError):
     """A request that does not say what it should; its text tells what to send."""
 
 
-@bp.errorhandler(_Refused)
-def _refused(error: _Refused) -> Response:
+@bp.errorhandler(_RequestError)
+def _refuse(error: _RequestError) -> Response:
     return problem(422, str(error))
 
 
@@ -39,12 +43,18 @@ def _share(response: Response) -> Response:
 @bp.route("/lookup", methods=["GET", "POST"])
 def lookup() -> Response:
     """Answer a text: `?text=` for a short one, JSON `{"text": …}` or plain text in the body of a POST."""
-    values: dict[str, Any] = {"lang": request.args.get("lang"), "limit": request.args.get("limit", "5"), "text": request.args.get("text")}
+    values: dict[str, Any] = {
+        "lang": request.args.get("lang"),
+        "limit": request.args.get("limit", "5"),
+        "text": request.args.get("text"),
+    }
     if request.method == "POST":
         values |= _body()
     text, lang = values["text"], _lang(values["lang"])
-    if not isinstance(text, str) or not text.strip():
-        raise _Refused("no text: send the error's text as `text`")
+    if not isinstance(text, str) or not text:
+        raise _RequestError("no text: send the error's text as `text`")
+    if request.method == "GET" and len(text) > _LONGEST_QUERY:
+        raise _RequestError(f"a text in the address has at most {_LONGEST_QUERY} characters: send it by POST")
     answer = ask(text, lang=lang, limit=_limit(values["limit"]))
     found = answer.to_dict()
     for match in found["matches"]:
@@ -52,16 +62,24 @@ def lookup() -> Response:
     return jsonify(found)
 
 
+@bp.get("/openapi.json")
+def openapi() -> Response:
+    """Return this API's description in OpenAPI 3.1."""
+    return _lasting(Response(_description(), mimetype="application/json"))
+
+
 @bp.get("/entries")
 def entries() -> Response:
     """List entries, those of a `topic`, `tag` or `kind` where one is asked for."""
     topic, tag, kind = (request.args.get(name) for name in ("topic", "tag", "kind"))
     if kind is not None and kind not in _KINDS:
-        raise _Refused(f"kind is one of {', '.join(_KINDS)}")
+        raise _RequestError(f"kind is one of {', '.join(_KINDS)}")
     found = [
         _summary(item)
         for item in current_knowledge().corpus
-        if (topic is None or item.topic == topic) and (tag is None or tag in item.tags) and (kind is None or item.kind == kind)
+        if (topic is None or item.topic == topic)
+        and (tag is None or tag in item.tags)
+        and (kind is None or item.kind == kind)
     ]
     return _lasting(jsonify({"entries": found}))
 
@@ -73,6 +91,11 @@ def entry(slug: str) -> Response:
     if found is None:
         abort(404, "no entry has that slug; /api/v1/entries lists them")
     return _lasting(jsonify(_summary(found) | _detail(found)))
+
+
+@cache
+def _description() -> bytes:
+    return resources.files("webapp").joinpath("openapi.json").read_bytes()
 
 
 def _body() -> dict[str, Any]:
@@ -92,22 +115,25 @@ def _lang(value: object) -> Lang | None:
         return None
     found = next((lang for lang in LANGUAGES if lang == value), None)
     if found is None:
-        raise _Refused(f"lang is one of {', '.join(LANGUAGES)}")
+        raise _RequestError(f"lang is one of {', '.join(LANGUAGES)}")
     return found
 
 
 def _limit(value: object) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit():
         value = int(value[:9])
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_MATCHES:
-        raise _Refused(f"limit is a whole number from 1 to {_MOST_MATCHES}")
+        raise _RequestError(f"limit is a whole number from 1 to {_MOST_MATCHES}")
     return value
 
 
 def _lasting(response: Response) -> Response:
     response.headers["Cache-Control"] = "public, no-cache"
     response.add_etag()
-    return response.make_conditional(request)
+    response.make_conditional(request)
+    return response
 
 
 def _summary(item: Entry) -> dict[str, Any]:
@@ -125,7 +151,9 @@ def _summary(item: Entry) -> dict[str, Any]:
 def _detail(item: Entry) -> dict[str, Any]:
     ledgers = current_knowledge().ledgers
     return {
-        "messages": [{"text": message.text, "torch": message.torch, "device": message.device} for message in item.messages],
+        "messages": [
+            {"text": message.text, "torch": message.torch, "device": message.device} for message in item.messages
+        ],
         "why": {lang: item.prose[lang].why for lang in LANGUAGES},
         "fix": {lang: item.prose[lang].fix for lang in LANGUAGES},
         "cases": [
@@ -135,7 +163,10 @@ def _detail(item: Entry) -> dict[str, Any]:
                 "repro": case.repro.source,
                 "fix": case.fix.source,
                 "state": ledgers.state(case),
-                "verified": [{"torch": found.torch, "device": found.device, "gpu": found.gpu, "date": found.date} for found in ledgers.records(case)],
+                "verified": [
+                    {"torch": found.torch, "device": found.device, "gpu": found.gpu, "date": found.date}
+                    for found in ledgers.records(case)
+                ],
             }
             for case in item.cases
         ],

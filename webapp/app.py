@@ -8,7 +8,7 @@ from typing import Any
 from flask import Flask, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from webapp import api, assets, errors, headers, language, logs, operations, pages, views
+from webapp import api, assets, discovery, errors, headers, language, limiting, logs, metrics, operations, pages, views
 from webapp.asking import current_knowledge
 from webapp.knowledge import Library
 from webapp.settings import MAX_TEXT_BYTES, from_environment
@@ -35,19 +35,27 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     app.extensions["kb"] = app.config.get("LIBRARY") or Library(refresh_seconds=app.config["REFRESH"])
     app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True, "autoescape": True}
     app.jinja_env.filters["placeholders"] = views.placeholders
-    app.jinja_env.globals |= {"t": language.translate, "topic_name": language.topic_name, "page_lang": language.current, "html_lang": language.HTML_LANG, "knowledge": current_knowledge}
+    app.jinja_env.globals |= {
+        "t": language.translate,
+        "topic_name": language.topic_name,
+        "page_lang": language.current,
+        "html_lang": language.HTML_LANG,
+        "alternates": discovery.alternates,
+        "address": discovery.address,
+        "knowledge": current_knowledge,
+    }
     app.url_defaults(_keep_language)
-    for part in (logs, headers, assets, errors):
+    for part in (logs, metrics, headers, assets, errors, limiting):
         part.init_app(app)
     if app.config["PROXIES"]:
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=app.config["PROXIES"], x_proto=app.config["PROXIES"], x_host=app.config["PROXIES"])  # type: ignore[method-assign]
-    app.register_blueprint(pages.bp)
-    app.register_blueprint(api.bp)
-    app.register_blueprint(operations.bp)
+        hops = app.config["PROXIES"]
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)  # type: ignore[method-assign]
+    for bp in (pages.bp, discovery.bp, api.bp, operations.bp):
+        app.register_blueprint(bp)
     return app
 
 
 def _keep_language(endpoint: str, values: dict[str, Any]) -> None:
     """Once a reader has chosen a language, every link to a page keeps it."""
-    if endpoint.startswith("pages.") and (lang := language.chosen(request)):
-        values.setdefault("lang", lang)
+    if endpoint.startswith("pages.") and "lang" not in values and (lang := language.chosen(request)):
+        values["lang"] = lang

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 from flask import abort, current_app, g
 
 from kb.answer import Answer
 from kb.entry import Lang
+from webapp import limiting, metrics
 from webapp.knowledge import Knowledge, Library
 from webapp.settings import MAX_TEXT_BYTES
 
@@ -19,9 +22,15 @@ def current_knowledge() -> Knowledge:
 
 
 def ask(text: str, *, lang: Lang | None = None, limit: int = 5) -> Answer:
-    """Return the answer to a pasted text. Ends the request with 413 when it is longer than `MAX_TEXT_BYTES`."""
+    """Return the answer to a pasted text.
+
+    Ends the request with 413 when it is longer than `MAX_TEXT_BYTES`, with 429 when this client has asked too often.
+    """
     if len(text) > MAX_TEXT_BYTES or len(text.encode("utf-8", "replace")) > MAX_TEXT_BYTES:
         abort(413)
+    limiting.count_lookup()
+    started = time.perf_counter()
     answer = current_knowledge().lookup(text, lang=lang, limit=limit)
     g.confidence = answer.matches[0].confidence if answer.matches else "none"
+    metrics.count_lookup(g.confidence, answer.lang, time.perf_counter() - started)
     return answer

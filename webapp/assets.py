@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import mimetypes
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from flask import Blueprint, Flask, Response, abort, current_app, send_from_directory, url_for
+from flask import Blueprint, Flask, Response, abort, current_app, request, url_for
 
 __all__ = ["asset", "bp", "init_app"]
 
@@ -25,20 +25,19 @@ def init_app(app: Flask) -> None:
 
 def asset(name: str) -> str:
     """Return the address of a static file, which changes with its content."""
-    return url_for("assets.static_file", digest=_digest(name, _modified(name)), name=name)
+    return url_for("assets.static_file", digest=_load(name, _modified(name))[1], name=name)
 
 
 @bp.get("/static/<digest>/<name>")
 def static_file(digest: str, name: str) -> Response:
-    """Serve a static file; one with an outdated hash is served as it is now, but not kept."""
-    try:
-        current = digest == _digest(name, _modified(name))
-    except OSError:
+    """Serve a static file; under an outdated hash it is served as it is now, but not kept."""
+    if not (FOLDER / name).is_file():
         abort(404)
-    options: dict[str, Any] = {"max_age": _YEAR if current else 0}
-    response = send_from_directory(FOLDER, name, conditional=True, **options)
-    if current:
-        response.cache_control.immutable = True
+    content, current = _load(name, _modified(name))
+    response = Response(content, content_type=mimetypes.guess_type(name)[0] or "application/octet-stream")
+    response.headers["Cache-Control"] = f"public, max-age={_YEAR}, immutable" if digest == current else "no-cache"
+    response.set_etag(current)
+    response.make_conditional(request)
     return response
 
 
@@ -48,5 +47,7 @@ def _modified(name: str) -> int:
 
 
 @cache
-def _digest(name: str, modified: int) -> str:  # noqa: ARG001 (part of the key)
-    return hashlib.blake2b((FOLDER / name).read_bytes(), digest_size=8).hexdigest()
+def _load(name: str, modified: int) -> tuple[bytes, str]:  # noqa: ARG001 - part of the key
+    """Return a file's content and the hash of it."""
+    content = (FOLDER / name).read_bytes()
+    return content, hashlib.blake2b(content, digest_size=8).hexdigest()

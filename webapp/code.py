@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from markupsafe import Markup
@@ -14,7 +15,16 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, String, _To
 __all__ = ["Line", "difference", "highlight"]
 
 Sign = Literal["same", "removed", "added"]
-_CLASSES = ((Comment, "c"), (Keyword, "k"), (Operator.Word, "k"), (String, "s"), (Number, "n"), (Name.Function, "f"), (Name.Class, "f"), (Name.Decorator, "f"))
+_CLASSES = {
+    Comment: "c",
+    Keyword: "k",
+    Operator.Word: "k",
+    String: "s",
+    Number: "n",
+    Name.Function: "f",
+    Name.Class: "f",
+    Name.Decorator: "f",
+}
 _WORD = re.compile(r"\w+|\s+|.")
 _SIMILAR = 0.4
 """Two lines are compared word by word from this ratio of `difflib.SequenceMatcher` on; below it every word differs and marks only disturb."""
@@ -60,13 +70,14 @@ def _token_lines(source: str) -> list[list[tuple[str, str]]]:
         css = _css(kind)
         if first:
             lines[-1].append((css, first))
-        for part in rest:
-            lines.append([(css, part)] if part else [])
+        lines.extend([(css, part)] if part else [] for part in rest)
     return lines
 
 
 def _css(kind: _TokenType) -> str:
-    return next((css for parent, css in _CLASSES if kind in parent), "")
+    while kind.parent is not None and kind not in _CLASSES:
+        kind = kind.parent
+    return _CLASSES.get(kind, "")
 
 
 def _changed_words(old: list[str], new: list[str]) -> tuple[dict[int, list[_Span]], dict[int, list[_Span]]]:
@@ -85,7 +96,9 @@ def _changed_words(old: list[str], new: list[str]) -> tuple[dict[int, list[_Span
 
 def _word_spans(before: str, after: str) -> tuple[list[_Span], list[_Span]]:
     old, new = _WORD.findall(before), _WORD.findall(after)
-    codes = [code for code in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if code[0] != "equal"]
+    codes = [
+        code for code in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if code[0] != "equal"
+    ]
     return list(_spans(old, ((c[1], c[2]) for c in codes))), list(_spans(new, ((c[3], c[4]) for c in codes)))
 
 
@@ -112,5 +125,5 @@ def _markup(tokens: list[tuple[str, str]], marked: Iterable[_Span] = ()) -> Mark
 def _cut(text: str, at: int, marked: tuple[_Span, ...]) -> Iterator[tuple[str, bool]]:
     """Cut a token's text, which starts at column `at`, where a marked span begins or ends."""
     edges = sorted({0, len(text), *(edge - at for span in marked for edge in span if 0 < edge - at < len(text))})
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         yield text[start:end], any(span.start <= at + start and at + end <= span.end for span in marked)

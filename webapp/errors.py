@@ -47,7 +47,10 @@ def _answer(error: HTTPException) -> Response | HTTPException:
 
 def _failed(error: Exception) -> Response | HTTPException:
     """Answer a fault of ours. What is logged names the kind of error and the places, never its text, which may quote what was pasted."""
-    places = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(traceback.extract_tb(error.__traceback__)[-6:]))
+    places = " < ".join(
+        f"{frame.filename}:{frame.lineno} {frame.name}"
+        for frame in reversed(traceback.extract_tb(error.__traceback__)[-6:])
+    )
     log.error("%s at %s", type(error).__name__, places)
     return _answer(InternalServerError())
 

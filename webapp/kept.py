@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec
 
-from flask import Response, request
+from flask import Response, current_app, request
 
 from webapp.asking import current_knowledge
 from webapp.language import HTML_LANG, chosen, current
@@ -15,6 +15,15 @@ from webapp.language import HTML_LANG, chosen, current
 __all__ = ["kept"]
 
 P = ParamSpec("P")
+
+
+def _pages(stamp: str) -> dict[tuple[str, ...], tuple[bytes, str]]:
+    """Return what the application has rendered from this state of the entries."""
+    held = current_app.extensions.get("kb-pages")
+    if held is None or held[0] != stamp:
+        held = current_app.extensions["kb-pages"] = stamp, {}
+    pages: dict[tuple[str, ...], tuple[bytes, str]] = held[1]
+    return pages
 
 
 def kept(render: Callable[P, str]) -> Callable[P, Response]:
@@ -26,7 +35,7 @@ def kept(render: Callable[P, str]) -> Callable[P, Response]:
     @wraps(render)
     def view(*args: P.args, **kwargs: P.kwargs) -> Response:
         lang = current()
-        pages = current_knowledge().pages
+        pages = _pages(current_knowledge().stamp)
         key = (request.path, lang, chosen(request) or "")
         if key not in pages:
             body = render(*args, **kwargs).encode()
@@ -37,6 +46,7 @@ def kept(render: Callable[P, str]) -> Callable[P, Response]:
         response.headers["Cache-Control"] = "public, no-cache"
         response.headers["Content-Language"] = HTML_LANG[lang]
         response.vary.add("Accept-Language")
-        return response.make_conditional(request)
+        response.make_conditional(request)
+        return response
 
     return view

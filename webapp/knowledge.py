@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from kb.corpus import Corpus, entry_files, entry_folders
-from kb.corpus import load as load_corpus
+from kb.answer import Answer, lookup
+from kb.corpus import Corpus, entry_folders, load
 from kb.entry import Entry, Lang
+from kb.index import open_index
 from kb.ledger import Ledgers, load_ledgers
-
-if TYPE_CHECKING:
-    from kb.answer import Answer
+from kb.stamps import listing
 
 __all__ = ["Knowledge", "Library"]
 
@@ -33,13 +31,12 @@ class Lookup(Protocol):
 
 @dataclass(frozen=True)
 class Knowledge:
-    """One consistent state of all entries. `stamp` changes when they do; `pages` keeps what was rendered from this state."""
+    """One consistent state of all entries. `stamp` changes when they do."""
 
     corpus: Corpus
     ledgers: Ledgers
     lookup: Lookup
     stamp: str = ""
-    pages: dict[tuple[str, ...], tuple[bytes, str]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def topics(self) -> dict[str, list[Entry]]:
@@ -66,7 +63,12 @@ class Knowledge:
     @cached_property
     def torch_versions(self) -> tuple[str, ...]:
         """The torch versions that verified cases ran on, without a build's suffix, oldest first."""
-        found = {proof.torch.partition("+")[0] for entry in self.corpus for case in entry.cases for proof in self.ledgers.records(case)}
+        found = {
+            proof.torch.partition("+")[0]
+            for entry in self.corpus
+            for case in entry.cases
+            for proof in self.ledgers.records(case)
+        }
         return tuple(sorted(found, key=_version_key))
 
 
@@ -78,7 +80,7 @@ class Library:
         self.refresh_seconds = refresh_seconds
         self._lock = threading.Lock()
         self._next_look = time.monotonic() + refresh_seconds
-        self._knowledge = self._take(self._fingerprint())
+        self._knowledge = _take(self.folders)
 
     def current(self) -> Knowledge:
         """Return what is known now; at most every `refresh_seconds` this looks for changed files."""
@@ -89,42 +91,34 @@ class Library:
 
     def refresh(self) -> bool:
         """Take the knowledge again if a file changed; return whether one had."""
-        stamp = self._fingerprint()
-        if stamp == self._knowledge.stamp:
+        if listing(map(str, self.folders)) == self._knowledge.stamp:
             return False
-        self._knowledge = self._take(stamp)
+        self._knowledge = _take(self.folders)
         log.info("entries changed: %d loaded", len(self._knowledge.corpus))
         return True
 
     def _refresh_and_release(self) -> None:
         try:
             self.refresh()
-        except Exception as error:  # the knowledge at hand goes on serving, whatever is wrong with the new one
-            log.error("entries changed and cannot be loaded (%s); the ones from before stay", type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - the knowledge at hand goes on serving, whatever is wrong with the new one
+            log.error("entries changed and cannot be loaded (%s); those from before stay", error)  # noqa: TRY400 - one line says it
         finally:
             self._lock.release()
 
-    def _fingerprint(self) -> str:
-        digest = hashlib.blake2b(digest_size=12)
-        for folder in self.folders:
-            for path in (*entry_files(folder), *sorted((folder / "verified").glob("*.json"))):
-                stat = path.stat()
-                digest.update(f"{path}\0{stat.st_mtime_ns}\0{stat.st_size}\n".encode())
-        return digest.hexdigest()
 
-    def _take(self, stamp: str) -> Knowledge:
-        from kb.answer import lookup
-        from kb.index import open_index
+def _take(folders: tuple[Path, ...]) -> Knowledge:
+    index = open_index(folders)
+    corpus = load(folders)
+    for fault in corpus.faults:
+        log.warning("left out: %s", fault)
 
-        index = open_index(self.folders)
-        corpus = load_corpus(self.folders)
-        for fault in corpus.faults:
-            log.warning("left out: %s", fault)
+    def ask(text: str, *, lang: Lang | None = None, limit: int = 5) -> Answer:
+        return lookup(text, lang=lang, limit=limit, index=index)
 
-        def ask(text: str, *, lang: Lang | None = None, limit: int = 5) -> Answer:
-            return lookup(text, lang=lang, limit=limit, index=index)
-
-        return Knowledge(corpus, load_ledgers(self.folders), ask, stamp)
+    ask(
+        "显存 out of memory"
+    )  # loads what words of both languages need now, before workers fork and before anyone waits for it
+    return Knowledge(corpus, load_ledgers(folders), ask, index.listing)
 
 
 def _version_key(version: str) -> tuple[int, ...]:

@@ -54,7 +54,11 @@ class _Text(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         what = getattr(record, "what", None)
         text = " ".join(str(value) for value in what.values()) if what else record.getMessage()
-        return f"{_when(record)} {text}" if record.levelno < logging.WARNING else f"{_when(record)} {record.levelname.lower()}: {text}"
+        return (
+            f"{_when(record)} {text}"
+            if record.levelno < logging.WARNING
+            else f"{_when(record)} {record.levelname.lower()}: {text}"
+        )
 
 
 def _when(record: logging.LogRecord) -> str:

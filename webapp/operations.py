@@ -15,6 +15,10 @@ bp = Blueprint("operations", __name__)
 def health() -> Response:
     """Tell that this instance can answer, and from how much: 200 with entries, 503 with none."""
     known = current_knowledge()
-    response = jsonify(status="ok" if known.corpus else "empty", entries=len(known.corpus), left_out=len({fault.path for fault in known.corpus.faults}))
+    response = jsonify(
+        status="ok" if known.corpus else "empty",
+        entries=len(known.corpus),
+        left_out=len({fault.path for fault in known.corpus.faults}),
+    )
     response.status_code = 200 if known.corpus else 503
     return response

@@ -7,6 +7,7 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from kb.entry import Entry
 from webapp.asking import ask, current_knowledge
+from webapp.discovery import structured_data
 from webapp.kept import kept
 from webapp.language import HTML_LANG, chosen, current, speak
 from webapp.views import view_answer, view_entry
@@ -59,7 +60,9 @@ def entry(slug: str) -> BaseResponse:
 
 @kept
 def _entry(found: Entry) -> str:
-    return render_template("entry.html", entry=view_entry(current_knowledge(), found, current()))
+    view = view_entry(current_knowledge(), found, current())
+    data = structured_data(current_knowledge(), found, current(), view.heading, view.summary)
+    return render_template("entry.html", entry=view, data=data)
 
 
 @bp.get("/browse")

@@ -10,7 +10,26 @@ from markupsafe import Markup
 
 __all__ = ["render"]
 
-_TAGS = {"p", "em", "strong", "code", "pre", "ul", "ol", "li", "a", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "br", "hr"}
+_TAGS = {
+    "p",
+    "em",
+    "strong",
+    "code",
+    "pre",
+    "ul",
+    "ol",
+    "li",
+    "a",
+    "blockquote",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "br",
+    "hr",
+}
 _EXTENSIONS = ("fenced_code", "tables", "sane_lists")
 
 
@@ -18,5 +37,7 @@ _EXTENSIONS = ("fenced_code", "tables", "sane_lists")
 def render(text: str) -> Markup:
     """Return the Markdown as HTML that holds nothing but text, lists, tables, code and links over http or https."""
     html = markdown.markdown(text, extensions=list(_EXTENSIONS), output_format="html")
-    clean = nh3.clean(html, tags=_TAGS, attributes={"a": {"href"}}, url_schemes={"http", "https"}, link_rel="noopener noreferrer")
+    clean = nh3.clean(
+        html, tags=_TAGS, attributes={"a": {"href"}}, url_schemes={"http", "https"}, link_rel="noopener noreferrer"
+    )
     return Markup(clean)  # noqa: S704 (sanitised in the line before)

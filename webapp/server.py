@@ -39,8 +39,15 @@ def serve(host: str = "127.0.0.1", port: int = 8000, config: Mapping[str, Any] |
     app = create_app(config)
     logs.configure(app.config["LOG"])
     if not _is_loopback(host):
-        log.warning("listening on %s, beyond this machine: put a reverse proxy with TLS in front, and see docs/web.md", host)
-    log.info("http://%s:%d/ answers from %d entries; Ctrl+C stops it", f"[{host}]" if ":" in host else host, port, len(app.extensions["kb"].current().corpus))
+        log.warning(
+            "listening on %s, beyond this machine: put a reverse proxy with TLS in front, and see docs/web.md", host
+        )
+    log.info(
+        "http://%s:%d/ answers from %d entries; Ctrl+C stops it",
+        f"[{host}]" if ":" in host else host,
+        port,
+        len(app.extensions["kb"].current().corpus),
+    )
     server = Server(
         "webapp",
         address=host,
@@ -77,7 +84,9 @@ def _check_address(host: str, port: int) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
-        raise ServeError(f"cannot listen on {host}:{port} ({error.strerror or error}); choose another with --host or --port") from error
+        raise ServeError(
+            f"cannot listen on {host}:{port} ({error.strerror or error}); choose another with --host or --port"
+        ) from error
 
 
 def _is_loopback(host: str) -> bool:

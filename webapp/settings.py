@@ -26,8 +26,14 @@ class Setting(NamedTuple):
 
 
 SETTINGS = (
-    Setting("URL", "", "public address, such as `https://kb.example.org`: canonical links, sitemap and feed name it; empty: links are relative"),
-    Setting("PROXIES", 0, "number of reverse proxies in front whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed"),
+    Setting(
+        "URL",
+        "",
+        "public address, such as `https://kb.example.org`: canonical links, sitemap and feed name it; empty: links are relative",
+    ),
+    Setting(
+        "PROXIES", 0, "number of reverse proxies in front whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed"
+    ),
     Setting("RATE", "120/minute", "lookups that one address may make, in each worker; empty: any number"),
     Setting("REFRESH", 2.0, "seconds between two looks for entries that changed on disk; 0: never"),
     Setting("WORKERS", 1, "processes that answer"),
@@ -47,7 +53,17 @@ def _read(item: Setting, value: str | None) -> str | int | float | bool:
         return item.default
     kind = type(item.default)
     if kind is bool:
-        truth = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False, "": False}
+        truth = {
+            "1": True,
+            "true": True,
+            "yes": True,
+            "on": True,
+            "0": False,
+            "false": False,
+            "no": False,
+            "off": False,
+            "": False,
+        }
         if value.lower() in truth:
             return truth[value.lower()]
         raise SettingError(f"{PREFIX}{item.name}={value}: write true or false")

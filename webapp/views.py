@@ -14,7 +14,17 @@ from webapp.code import Line, difference, highlight
 from webapp.knowledge import Knowledge
 from webapp.prose import render
 
-__all__ = ["AnswerView", "CaseView", "EntryView", "MatchView", "PasteLine", "message_title", "placeholders", "view_answer", "view_entry"]
+__all__ = [
+    "AnswerView",
+    "CaseView",
+    "EntryView",
+    "MatchView",
+    "PasteLine",
+    "message_title",
+    "placeholders",
+    "view_answer",
+    "view_entry",
+]
 
 _PLACEHOLDER = re.compile(r"\{(?:\w+:)?(\w+)\}")
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -102,7 +112,9 @@ def message_title(entry: Entry, lang: Lang) -> str:
 def placeholders(template: str) -> Markup:
     """Return a message as HTML with its placeholders set off: `{input:shape}` as the word *shape*."""
     parts = _PLACEHOLDER.split(template)
-    return Markup().join(Markup("<var>{}</var>").format(part) if i % 2 else Markup.escape(part) for i, part in enumerate(parts))
+    return Markup().join(
+        Markup("<var>{}</var>").format(part) if i % 2 else Markup.escape(part) for i, part in enumerate(parts)
+    )
 
 
 def view_entry(knowledge: Knowledge, entry: Entry, lang: Lang) -> EntryView:
@@ -182,7 +194,9 @@ def _excerpt(text: str, match: MatchView) -> list[PasteLine]:
     if not 0 < match.line_number <= len(lines):
         return []
     first, last = max(1, match.line_number - _AROUND), min(len(lines), match.line_number + _AROUND)
-    return [PasteLine(number, _shown(lines[number - 1]), number == match.line_number) for number in range(first, last + 1)]
+    return [
+        PasteLine(number, _shown(lines[number - 1]), number == match.line_number) for number in range(first, last + 1)
+    ]
 
 
 def _shown(text: str) -> str:

@@ -3,13 +3,20 @@
 import threading
 
 import pytest
-from tests import small_corpus
 from werkzeug.serving import make_server
 
+from tests import small_corpus
 from webapp import create_app
 from webapp.knowledge import Library
 
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 
 
 @pytest.fixture(scope="session")
@@ -45,13 +52,24 @@ def open_page(browser, site):
     contexts, complaints = [], []
 
     def open_(path="/", *, width=1280, **options):
-        context = browser.new_context(viewport={"width": width, "height": 900}, base_url=site, **{"locale": "en-US", "reduced_motion": "reduce", **options})
+        context = browser.new_context(
+            viewport={"width": width, "height": 900},
+            base_url=site,
+            **{"locale": "en-US", "reduced_motion": "reduce", **options},
+        )
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(15_000)
-        page.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
+        page.on(
+            "console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None
+        )
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: None if request.url.startswith((site, "data:", "blob:")) else complaints.append(request.url))
+        page.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith((site, "data:", "blob:")) else complaints.append(request.url)
+            ),
+        )
         page.goto(path)
         return page
 

@@ -1,8 +1,8 @@
 """Fixtures: the application over a small corpus, and a client for it."""
 
 import pytest
-from tests import small_corpus
 
+from tests import small_corpus
 from webapp import create_app
 from webapp.knowledge import Library
 

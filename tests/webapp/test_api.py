@@ -51,7 +51,9 @@ def test_refusals_are_problems_that_say_what_to_send(client, options, status):
 
 
 def test_limit(client):
-    assert len(client.post("/api/v1/lookup", json={"text": "shapes of the first layer", "limit": 1}).json["matches"]) <= 1
+    assert (
+        len(client.post("/api/v1/lookup", json={"text": "shapes of the first layer", "limit": 1}).json["matches"]) <= 1
+    )
 
 
 def test_entries_are_listed_and_filtered(client):
@@ -91,7 +93,9 @@ def test_a_wrong_method_names_the_right_ones(client):
 def test_other_origins_may_read(client):
     assert client.get("/api/v1/entries").headers["Access-Control-Allow-Origin"] == "*"
     assert client.post("/api/v1/lookup", json={}).headers["Access-Control-Allow-Origin"] == "*"
-    preflight = client.options("/api/v1/lookup", headers={"Origin": "https://x.example", "Access-Control-Request-Method": "POST"})
+    preflight = client.options(
+        "/api/v1/lookup", headers={"Origin": "https://x.example", "Access-Control-Request-Method": "POST"}
+    )
     assert "POST" in preflight.headers["Access-Control-Allow-Methods"]
     assert preflight.headers["Access-Control-Allow-Headers"] == "Content-Type"
     assert "Access-Control-Allow-Origin" not in client.get("/").headers

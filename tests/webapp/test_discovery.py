@@ -7,7 +7,11 @@ import xml.etree.ElementTree as ET
 import pytest
 
 SLUG = "linear-width-mismatch"
-NAMES = {"s": "http://www.sitemaps.org/schemas/sitemap/0.9", "x": "http://www.w3.org/1999/xhtml", "a": "http://www.w3.org/2005/Atom"}
+NAMES = {
+    "s": "http://www.sitemaps.org/schemas/sitemap/0.9",
+    "x": "http://www.w3.org/1999/xhtml",
+    "a": "http://www.w3.org/2005/Atom",
+}
 
 
 @pytest.fixture
@@ -16,7 +20,10 @@ def public(make_app):
 
 
 def test_the_title_of_an_entry_is_the_message(client):
-    assert "<title>RuntimeError: mat1 and mat2 shapes cannot be multiplied (… and …) · kb</title>" in client.get(f"/e/{SLUG}").text
+    assert (
+        "<title>RuntimeError: mat1 and mat2 shapes cannot be multiplied (… and …) · kb</title>"
+        in client.get(f"/e/{SLUG}").text
+    )
     assert "<title>A loss broadcasts without a word · kb</title>" in client.get("/e/quiet-broadcast").text
 
 
@@ -29,7 +36,10 @@ def test_links_between_the_languages_and_to_the_canonical_page(public):
         "zh-Hans": f"https://kb.example.org/e/{SLUG}?lang=zh",
         "x-default": f"https://kb.example.org/e/{SLUG}?lang=en",
     }
-    assert f'<link rel="canonical" href="https://kb.example.org/e/{SLUG}?lang=zh">' in public.get(f"/e/{SLUG}?lang=zh").text
+    assert (
+        f'<link rel="canonical" href="https://kb.example.org/e/{SLUG}?lang=zh">'
+        in public.get(f"/e/{SLUG}?lang=zh").text
+    )
 
 
 def test_a_forged_host_never_gets_into_a_page(client):
@@ -63,7 +73,9 @@ def test_sitemap_lists_every_entry_in_both_languages(public):
     assert "Sitemap: https://kb.example.org/sitemap.xml" in public.get("/robots.txt").text
 
 
-@pytest.mark.parametrize(("lang", "title"), [("en", "A layer gets inputs of the wrong width"), ("zh", "层的输入宽度不对")])
+@pytest.mark.parametrize(
+    ("lang", "title"), [("en", "A layer gets inputs of the wrong width"), ("zh", "层的输入宽度不对")]
+)
 def test_feed_has_what_was_proven_with_its_day(public, lang, title):
     tree = ET.fromstring(public.get(f"/feed.xml?lang={lang}").data)
     entries = tree.findall("a:entry", NAMES)

@@ -20,7 +20,14 @@ def schema(app):
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=str)
 @pytest.mark.parametrize(("path", "method"), OPERATIONS)
 def test_every_request_is_answered_as_described(schema, path, method, mode):
-    @settings(max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
+    @settings(
+        max_examples=40,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.explicit, Phase.generate],
+    )
     @given(case=schema[path][method].as_strategy(generation_mode=mode))
     def every_request(case):
         case.call_and_validate()
@@ -29,5 +36,9 @@ def test_every_request_is_answered_as_described(schema, path, method, mode):
 
 
 def test_every_route_of_the_api_is_described(app):
-    served = {rule.rule.replace("<", "{").replace(">", "}") for rule in app.url_map.iter_rules() if rule.rule.startswith("/api/")}
+    served = {
+        rule.rule.replace("<", "{").replace(">", "}")
+        for rule in app.url_map.iter_rules()
+        if rule.rule.startswith("/api/")
+    }
     assert served - {"/api/v1/openapi.json"} == set(PATHS)

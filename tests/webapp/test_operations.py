@@ -4,8 +4,8 @@ import re
 import shutil
 
 import pytest
-from tests import small_corpus
 
+from tests import small_corpus
 from webapp import create_app
 from webapp.knowledge import Library
 from webapp.server import ServeError, serve
@@ -49,7 +49,10 @@ def test_too_many_lookups_are_told_when_to_come_back(make_app, paste, way):
 
 def test_a_client_cannot_name_itself_unless_a_proxy_is_trusted(make_app, paste):
     def statuses(client):
-        return [client.post("/", data={"text": paste}, headers={"X-Forwarded-For": f"192.0.2.{i}"}).status_code for i in range(3)]
+        return [
+            client.post("/", data={"text": paste}, headers={"X-Forwarded-For": f"192.0.2.{i}"}).status_code
+            for i in range(3)
+        ]
 
     assert statuses(make_app(RATE="2/minute").test_client()) == [200, 200, 429]
     assert statuses(make_app(RATE="2/minute", PROXIES=1).test_client()) == [200, 200, 200]
@@ -57,7 +60,9 @@ def test_a_client_cannot_name_itself_unless_a_proxy_is_trusted(make_app, paste):
 
 def test_settings_come_from_the_environment_with_their_types():
     assert from_environment({}) == {item.name: item.default for item in SETTINGS}
-    read = from_environment({"KB_WEB_WORKERS": "3", "KB_WEB_METRICS": "off", "KB_WEB_REFRESH": "0.5", "KB_WEB_URL": "https://x.example"})
+    read = from_environment(
+        {"KB_WEB_WORKERS": "3", "KB_WEB_METRICS": "off", "KB_WEB_REFRESH": "0.5", "KB_WEB_URL": "https://x.example"}
+    )
     assert (read["WORKERS"], read["METRICS"], read["REFRESH"], read["URL"]) == (3, False, 0.5, "https://x.example")
 
 
@@ -73,7 +78,7 @@ def test_a_wrong_rate_is_named(library):
 
 
 def test_a_taken_address_is_told_in_one_line(unused_port_server):
-    with pytest.raises(ServeError, match="cannot listen on 127.0.0.1"):
+    with pytest.raises(ServeError, match="cannot listen on"):
         serve(port=unused_port_server)
 
 
@@ -95,7 +100,9 @@ def test_changed_entries_are_taken_up_and_a_broken_one_hides_no_other(tmp_path):
     assert library.refresh() is False
 
     path = entries / "shapes" / "quiet-broadcast.md"
-    path.write_text(path.read_text("utf-8").replace("A loss broadcasts without a word", "A loss broadcasts silently"), "utf-8")
+    path.write_text(
+        path.read_text("utf-8").replace("A loss broadcasts without a word", "A loss broadcasts silently"), "utf-8"
+    )
     shutil.copy(path, entries / "data" / "another-entry.md")
     (entries / "data" / "loader-seed-warning.md").write_text("no entry at all", "utf-8")
     assert library.refresh() is True

@@ -23,7 +23,17 @@ def test_a_pasted_traceback_is_answered_with_its_line_cause_and_fix(client, past
 
 def test_the_order_of_an_answer_is_why_cause_fix_badge_traceback_related(client, paste):
     page = client.post("/", data={"text": paste}).text
-    landmarks = ["Exact match", "<mark>", "Your input has 127", "Why it happens", "How to fix it", "What to change", "Verified", "What the failing program", ">Related<"]
+    landmarks = [
+        "Exact match",
+        "<mark>",
+        "Your input has 127",
+        "Why it happens",
+        "How to fix it",
+        "What to change",
+        "Verified",
+        "What the failing program",
+        ">Related<",
+    ]
     assert sorted(landmarks, key=page.index) == landmarks
 
 
@@ -34,7 +44,9 @@ def test_windows_line_ends_and_a_multipart_form_are_read(client, paste):
 
 
 def test_a_short_question_can_stand_in_the_address(client):
-    page = client.get("/", query_string={"q": "RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x5 and 4x2)"}).text
+    page = client.get(
+        "/", query_string={"q": "RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x5 and 4x2)"}
+    ).text
     assert f"/e/{SLUG}" in page
 
 
@@ -68,12 +80,22 @@ def test_markup_in_an_entry_is_sanitised(client):
     assert '<a href="https://docs.pytorch.org/" rel="noopener noreferrer">docs</a>' in page
 
 
-@pytest.mark.parametrize(("path", "expected"), [("/", "What does PyTorch say?"), ("/browse", "The loader warns about its seed"), ("/t/shapes", "A loss broadcasts"), ("/tag/dataloader", "The loader warns")])
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/", "What does PyTorch say?"),
+        ("/browse", "The loader warns about its seed"),
+        ("/t/shapes", "A loss broadcasts"),
+        ("/tag/dataloader", "The loader warns"),
+    ],
+)
 def test_pages_that_list(client, path, expected):
     assert expected in client.get(path).text
 
 
-@pytest.mark.parametrize("path", ["/nix", "/e/nix", "/t/nix", "/tag/nix", "/static/0/nix.css", "/static/0/..", "/e/../browse/x"])
+@pytest.mark.parametrize(
+    "path", ["/nix", "/e/nix", "/t/nix", "/tag/nix", "/static/0/nix.css", "/static/0/..", "/e/../browse/x"]
+)
 def test_what_does_not_exist_is_404(client, path):
     answer = client.get(path)
     assert answer.status_code == 404
