@@ -114,6 +114,6 @@ def _stem(word: str) -> str:
 
 @cache
 def _stemmer() -> Any:
-    from whoosh.lang.porter import stem  # noqa: PLC0415 - only words need it
+    from whoosh.lang.porter import stem
 
     return stem

@@ -56,6 +56,13 @@ class Answer(NamedTuple):
         }
 
 
+_LEAST_TOLD = 10.0
+"""How much, in nats, the words of a part of a template must tell for the part to count: about as much as four words that are rare in messages."""
+
+_PART = 0.6
+"""The share of a template that must be there, by what its words tell, where the message goes on in other words."""
+
+
 class _Found(NamedTuple):
     """A template that matched, the error it belongs to (by its place in the order of causes), and how well."""
 
@@ -76,8 +83,8 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
     view = plain(text)
     errors = find_errors(view)
     matches = _by_message(opened, view, errors, text)
-    if not matches or matches[0].confidence == "related" or matches[0].score < 0.5:
-        from kb.guess import by_words  # noqa: PLC0415 - an exact answer does without words
+    if not matches or matches[0].confidence == "related" or not matches[0].evidence.template:
+        from kb.guess import by_words
 
         matches = by_words(opened, view, errors, matches, limit)
     matches = matches[:limit]
@@ -97,7 +104,7 @@ def _by_message(index: Index, view: View, errors: Sequence[Spotted], pasted: str
     if not any(one.confidence == "exact" for one in found):
         joined = rewrap(view)
         if joined:
-            from kb.paste import find_errors as again  # noqa: PLC0415
+            from kb.paste import find_errors as again
 
             tokens_ = lex(joined.text)
             better = _judge(index, tokens_, again(joined))
@@ -133,24 +140,37 @@ def _judge(index: Index, tokens: Sequence[Token], errors: Sequence[Spotted]) -> 
     reporters = len([e for e in errors if e.role in ("error", "sign")])
 
     def order(one: _Found) -> tuple[Any, ...]:
-        warns = one.template["type"].endswith("Warning") or (one.rank < len(errors) and errors[one.rank].role == "warning")
-        return level[one.confidence], warns, one.rank >= reporters and bool(reporters), one.rank, -one.hit.literals, not one.typed
+        warns = one.template["type"].endswith("Warning") or (
+            one.rank < len(errors) and errors[one.rank].role == "warning"
+        )
+        return (
+            level[one.confidence],
+            warns,
+            one.rank >= reporters and bool(reporters),
+            one.rank,
+            -one.hit.literals,
+            not one.typed,
+        )
 
     return sorted(found, key=order)
 
 
 def _confidence(hit: Hit, template: dict[str, Any], typed: bool, *, ended: bool) -> Confidence | None:
-    """Tell how sure a match of this template is, or None when it has matched too little to say anything."""
-    total = sum(isinstance(piece, str) for piece in template["pieces"])
+    """Tell how sure a match of this template is, or None when it has matched too little to say anything.
+
+    What was matched of a part is measured by how much its words tell: `object has no attribute` stands in many messages.
+    """
+    tells: list[float] = template["tells"]
     if hit.whole and not template["tail"]:
         return "exact" if hit.literals >= 3 or typed else None
+    told = sum(tells[: hit.literals])
+    if told < _LEAST_TOLD:
+        return None
     if hit.whole:
-        return "exact" if hit.literals >= 6 else "likely"
-    if hit.literals >= 6 and (ended or hit.literals * 3 >= total * 2):
-        return "exact" if ended else "likely"
-    if hit.literals >= 4 and hit.literals * 2 >= total:
-        return "likely"
-    return None
+        return "exact" if told >= 2 * _LEAST_TOLD else "likely"
+    if ended:
+        return "exact" if told >= 2 * _LEAST_TOLD else "likely"
+    return "likely" if told >= _PART * sum(tells) else None
 
 
 def _drop_covered(found: list[_Found]) -> list[_Found]:

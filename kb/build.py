@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import shutil
 import tempfile
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -21,33 +23,43 @@ from kb.corpus import Corpus, entry_files
 from kb.entry import Block, Case, Entry, Fault, Message, Prose, Text
 from kb.index import CURRENT, LISTING, MAIN
 from kb.ledger import load_ledgers
+from kb.lexer import lex
 from kb.parse import parse
 from kb.pattern import OPEN, Slot
 from kb.stamps import listing
 from kb.store import string_sections, write_arrays
 from kb.template import Template, TemplateError, compile_template
 from kb.trie import trie_sections
+from kb.words import entry_texts, write_words
 
-__all__ = ["build_index", "templates_of"]
+__all__ = ["build", "templates_of"]
 
 _PARSED = "parsed.jsonl"
 _WORDS = "words"
 _SHORTEST_TAIL = 5
 
 
-def build_index(folders: Sequence[str], place: str, *, waiting: bool) -> None:
-    """Build the index of `folders` in `place` unless it is fresh; when another process is building, wait for it, or leave it to that one."""
+def build(folders: Sequence[str], place: str, *, waiting: bool, anew: bool = False) -> None:
+    """Build the index of `folders` in `place` unless it is fresh; when another process is building, wait for it, or leave it to that one.
+
+    `anew` builds in any case, and from nothing.
+    """
     os.makedirs(place, exist_ok=True)
     with _locked(os.path.join(place, "lock"), waiting=waiting) as mine:
         if not mine:
             return
         current = _current(place)
         stamps = listing(folders)
-        if current and _read(os.path.join(current, LISTING)) == stamps and os.path.exists(os.path.join(current, MAIN)):
+        fresh = (
+            bool(current)
+            and _read(os.path.join(current, LISTING)) == stamps
+            and os.path.exists(os.path.join(current, MAIN))
+        )
+        if fresh and not anew:
             return
         new = tempfile.mkdtemp(prefix="gen-", dir=place)
         try:
-            _fill(new, current, folders, stamps)
+            _fill(new, "" if anew else current, folders, stamps)
         except BaseException:
             shutil.rmtree(new, ignore_errors=True)
             raise
@@ -82,7 +94,6 @@ def _fill(new: str, current: str, folders: Sequence[str], stamps: str) -> None:
         numbers.setdefault(slug, numbers.get(to, 0))
     sections |= string_sections("slugs", numbers)
     sections["slugs.entry"] = array("I", [0, *numbers.values()])
-    from kb.words import write_words
 
     sections |= write_words(
         os.path.join(new, _WORDS), os.path.join(current, _WORDS) if current else "", entries, changed
@@ -121,6 +132,30 @@ def _template_sections(entries: Sequence[Entry]) -> dict[str, Any]:
         **_blobs("templates", data),
         "templates.owner": array("I", owners),
     }
+
+
+def _vocabulary(entries: Sequence[Entry]) -> list[str]:
+    """Return the words of messages, titles, aliases and prose, the commonest first."""
+    counts = Counter(
+        token.text
+        for entry in entries
+        for field, text in entry_texts(entry)
+        if field in ("message", "title", "alias", "prose", "api")
+        for token in lex(text)
+        if token.type in ("word", "dtype", "device") and token.text.isascii()
+    )
+    return [word for word, _ in counts.most_common()]
+
+
+def _information(rows: Sequence[tuple[int, Template, tuple[str | Slot, ...], bool]]) -> dict[str, float]:
+    """Return how much each word of the messages tells, in nats: less, the more entries have it."""
+    owners: dict[str, set[int]] = {}
+    for owner, _, pieces, _ in rows:
+        for piece in pieces:
+            if isinstance(piece, str):
+                owners.setdefault(piece, set()).add(owner)
+    total = len({owner for owner, *_ in rows})
+    return {word: round(math.log(1 + total / len(found)), 1) for word, found in owners.items()}
 
 
 def _closed(pieces: tuple[str | Slot, ...]) -> tuple[str | Slot, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from kb.corpus import Corpus, load
+from kb.corpus import Corpus, load, shown
 from kb.entry import Entry, Fault
 from kb.rules import load_rules
 
@@ -28,17 +28,9 @@ def check(corpus: Corpus | None = None, paths: Iterable[Path] = (), ignore: Coll
     Rules between entries look at the whole corpus in either case.
     """
     corpus = load() if corpus is None else corpus
-    wanted = {path.resolve() for path in paths}
-    faults = [fault for fault in corpus.faults if not wanted or any(str(path).endswith(fault.path) for path in wanted)]
+    wanted = {shown(path) for path in paths}
+    faults = [fault for fault in corpus.faults if not wanted or fault.path in wanted]
     for entry in corpus:
-        if not wanted or entry.path.resolve() in wanted:
-            faults += check_entry(entry, corpus, _name(entry.path), ignore)
+        if not wanted or shown(entry.path) in wanted:
+            faults += check_entry(entry, corpus, shown(entry.path), ignore)
     return sorted(set(faults))
-
-
-def _name(path: Path) -> str:
-    """The path as a person would type it: relative to here where that is below."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)

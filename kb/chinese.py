@@ -88,7 +88,7 @@ def _jieba() -> Any:
 @cache
 def _traditional() -> frozenset[str]:
     """Return the characters that only Traditional text has, by OpenCC's tables."""
-    import opencc  # noqa: PLC0415 - finds the tables
+    import opencc
 
     folder = os.path.join(os.path.dirname(opencc.__file__), "dictionary")
     tables = []
@@ -101,6 +101,6 @@ def _traditional() -> frozenset[str]:
 
 @cache
 def _converter() -> Any:
-    import opencc  # noqa: PLC0415 - reads its dictionaries
+    import opencc
 
     return opencc.OpenCC("tw2sp")

@@ -10,7 +10,7 @@ from pathlib import Path
 from kb.entry import Entry, Fault
 from kb.parse import parse
 
-__all__ = ["Corpus", "entry_files", "entry_folders", "load"]
+__all__ = ["Corpus", "entry_files", "entry_folders", "load", "shown"]
 
 _PACKAGE = Path(__file__).parent
 
@@ -49,6 +49,12 @@ def entry_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*/*.md"))
 
 
+def shown(path: Path) -> str:
+    """Return the path as a person would type it: relative to the working directory where it lies below."""
+    here, whole = Path.cwd(), path.resolve()
+    return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
+
+
 def load(folders: Iterable[Path] | None = None) -> Corpus:
     """Return the corpus of these folders, of `entry_folders()` when none are named.
 
@@ -59,19 +65,13 @@ def load(folders: Iterable[Path] | None = None) -> Corpus:
     faults: list[Fault] = []
     for folder in entry_folders() if folders is None else folders:
         for path in entry_files(folder):
-            entry, found = parse(path, name=str(path.relative_to(folder.parent)))
+            entry, found = parse(path, name=shown(path))
             faults += found
             if entry is None:
                 continue
             if entry.id in entries:
-                faults.append(
-                    Fault(
-                        str(path),
-                        1,
-                        "KB011",
-                        f"the slug {entry.id!r} is taken by {entries[entry.id].path}; choose another",
-                    )
-                )
+                taken = f"the slug {entry.id!r} is taken by {shown(entries[entry.id].path)}; choose another"
+                faults.append(Fault(shown(path), 1, "KB011", taken))
                 continue
             entries[entry.id] = entry
             redirects |= dict.fromkeys(entry.also, entry.id)

@@ -63,7 +63,11 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data."""
-        return {"groups": {name: asdict(figures) for name, figures in self.groups.items()}, "failures": [asdict(one) for one in self.failures], "skipped": self.skipped}
+        return {
+            "groups": {name: asdict(figures) for name, figures in self.groups.items()},
+            "failures": [asdict(one) for one in self.failures],
+            "skipped": self.skipped,
+        }
 
 
 @dataclass(slots=True)
@@ -88,14 +92,22 @@ def read_queries(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
                 query = json.loads(line)
             except json.JSONDecodeError as error:
                 raise ValueError(f"{path}:{number}: no JSON ({error.msg}); give an object per line") from error
-            if not isinstance(query, dict) or not isinstance(query.get("text"), str) or not isinstance(query.get("slug"), str):
+            if (
+                not isinstance(query, dict)
+                or not isinstance(query.get("text"), str)
+                or not isinstance(query.get("slug"), str)
+            ):
                 raise ValueError(f"{path}:{number}: a query is an object with 'text' and 'slug'")
             queries.append({**query, "line": number})
     return queries
 
 
 def evaluate(
-    path: str | os.PathLike[str], *, index: Index | None = None, answer: Callable[[str], Answer] | None = None, depth: int = 10
+    path: str | os.PathLike[str],
+    *,
+    index: Index | None = None,
+    answer: Callable[[str], Answer] | None = None,
+    depth: int = 10,
 ) -> Report:
     """Return the report on the queries in the file; `answer` may be given to measure something else than `kb.lookup`."""
     opened = open_index() if index is None else index
@@ -124,14 +136,32 @@ def format_report(report: Report, *, failures: bool = False) -> str:
     rows = [("group", "queries", "none", "recall@1", "recall@3", "MRR", "none declined", "wrongly declined", "ms")]
     for name, f in report.groups.items():
         rates = (f.recall1, f.recall3, f.mrr, f.declined_none, f.declined_wrongly)
-        rows.append((name, str(f.answerable), str(f.none), *("-" if rate is None else f"{rate:.3f}" for rate in rates), f"{f.milliseconds:.1f}"))
+        rows.append(
+            (
+                name,
+                str(f.answerable),
+                str(f.none),
+                *("-" if rate is None else f"{rate:.3f}" for rate in rates),
+                f"{f.milliseconds:.1f}",
+            )
+        )
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(width) if not at else cell.rjust(width) for at, (cell, width) in enumerate(zip(row, widths, strict=True))) for row in rows]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if not at else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
     if report.skipped:
         lines.append(f"{report.skipped} queries left out: no entry of that slug")
     if failures:
         for one in report.failures:
-            lines += ["", f"line {one.line}: {one.slug} ({one.form}, {one.lang}): {one.why}", *(f"    {_got(match)}" for match in one.got)]
+            lines += [
+                "",
+                f"line {one.line}: {one.slug} ({one.form}, {one.lang}): {one.why}",
+                *(f"    {_got(match)}" for match in one.got),
+            ]
             lines += [f"  | {line}" for line in one.text.splitlines()[:8]]
     return "\n".join(lines)
 
@@ -163,7 +193,13 @@ def _fault(one: _Judged) -> str:
 
 def _failure(query: dict[str, Any], why: str, found: Answer) -> Failure:
     got = [
-        {"id": match.id, "confidence": match.confidence, "score": match.score, "template": match.evidence.template, "words": list(match.evidence.words)}
+        {
+            "id": match.id,
+            "confidence": match.confidence,
+            "score": match.score,
+            "template": match.evidence.template,
+            "words": list(match.evidence.words),
+        }
         for match in found.matches[:3]
     ]
     return Failure(query["line"], query["slug"], query.get("form", ""), query.get("lang", ""), why, query["text"], got)

@@ -14,7 +14,7 @@ from kb.stamps import cache_folder, entry_folder_names, listing
 from kb.store import Arrays, StoreError, StringTable
 from kb.trie import Trie
 
-__all__ = ["Index", "open_index"]
+__all__ = ["Index", "build_index", "index_state", "open_index"]
 
 CURRENT = "current"
 MAIN = "index.bin"
@@ -57,6 +57,7 @@ class Index:
         }
         self.owners = arrays["templates.owner"]
         self._words: Any = None
+        self._speller: Any = None
 
     def __len__(self) -> int:
         return len(self._blobs["heads"][0]) - 1
@@ -68,6 +69,10 @@ class Index:
             raise KeyError(slug)
         number: int = self._entry_of_slug[found]
         return number
+
+    def slugs(self) -> list[str]:
+        """Return the entries' slugs in the order of their numbers."""
+        return [str(self.head(number)["id"]) for number in range(len(self))]
 
     def head(self, number: int) -> dict[str, Any]:
         """Return the entry's id, kind, title, explain line and related slugs."""
@@ -90,6 +95,15 @@ class Index:
             self._words = Searcher(self)
         return self._words
 
+    @property
+    def speller(self) -> Any:
+        """The mender of misspelt words."""
+        if self._speller is None:
+            from kb.spell import Speller
+
+            self._speller = Speller(self.arrays)
+        return self._speller
+
     def _blob(self, name: str, number: int) -> dict[str, Any]:
         starts, text = self._blobs[name]
         loaded: dict[str, Any] = json.loads(bytes(text[starts[number] : starts[number + 1]]))
@@ -110,5 +124,8 @@ def _opened(place: str) -> Index | None:
     return None
 
 
-def _fail(place: str) -> Index:
-    raise StoreError(f"the index in {place} could not be built; delete that folder and try again")
+def _required(place: str) -> Index:
+    found = _opened(place)
+    if found is None:
+        raise StoreError(f"the index in {place} could not be built; delete that folder and try again")
+    return found

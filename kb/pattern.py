@@ -114,7 +114,7 @@ def _match(
             i += 1
             continue
         if isinstance(piece, str):
-            if piece != token.text:
+            if piece != token.text and not token.text.startswith(piece + "."):
                 return None
         elif piece.type in OPEN:
             rest = _match_open(pieces, at, tokens, i, failed)

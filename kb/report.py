@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import sandbox
-from kb.corpus import Corpus
+from kb.corpus import Corpus, shown
 from kb.verify import Run, Verdict
 
 __all__ = ["failure_lines", "junit", "table_lines", "workflow_commands"]
@@ -51,7 +51,7 @@ def workflow_commands(run: Run, corpus: Corpus) -> Iterator[str]:
     for verdict in run.verdicts:
         for line, what in verdict.faults:
             text = sandbox.printable(what).replace("%", "%25").replace("\r", "").replace("\n", "%0A")
-            yield f"::error file={_relative(corpus.entries[verdict.case.entry].path)},line={line},title={verdict.case.id}::{text}"
+            yield f"::error file={shown(corpus.entries[verdict.case.entry].path)},line={line},title={verdict.case.id}::{text}"
 
 
 def junit(run: Run, path: Path) -> None:
@@ -75,7 +75,3 @@ def junit(run: Run, path: Path) -> None:
 def _xml(text: str) -> str:
     """Text without the control characters that XML cannot hold."""
     return "".join(char for char in sandbox.printable(text) if char >= " " or char in "\n\t")
-
-
-def _relative(path: Path) -> Path:
-    return path.resolve().relative_to(Path.cwd()) if path.resolve().is_relative_to(Path.cwd()) else path

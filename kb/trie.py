@@ -180,7 +180,7 @@ class Trie:
                 taken += self._slots(node, mask, tokens, at, literals, stack)
             if tokens[at].type == "shape":
                 stack += [(to, at + 1, literals + 1) for to in self._numbered(node, numbers(tokens[at].text))]
-            number = ids[at]
+            number = ids[at] or self._before_dot(tokens[at])
             if number and (to := self._edges.get(node << 32 | number)):
                 stack.append((to, at + 1, literals + 1))
         if len(hits) == found and deepest[2] >= 3:
@@ -188,6 +188,12 @@ class Trie:
             if self._owner[node] not in (0, 0xFFFFFFFF):
                 hits.append(Hit(self._below[node], start, at, literals, False))
         return taken
+
+    def _before_dot(self, token: Token) -> int:
+        """The number of the word before the dot where the next sentence is glued to it, as in `not allowed.You can`."""
+        head, dot, _ = token.text.partition(".")
+        found = self._words.number(head) if dot and token.type == "word" else 0
+        return found + _FIRST_WORD if found else 0
 
     def _ends(
         self,

@@ -289,7 +289,10 @@ def _judge_counter(case: Case, counter: sandbox.Outcome) -> Iterator[tuple[int, 
     if counter.ended != "exit" or counter.exit_code == 0 or "AssertionError" not in counter.stderr:
         raised = final_exception(counter.stderr)
         what = f"{raised.type}: {raised.message[:200]}" if raised else _how(counter)
-        yield case.fix.line, f"the fix's last assert proves nothing: turned round it must fail, but the program ended with {what}"
+        yield (
+            case.fix.line,
+            f"the fix's last assert proves nothing: turned round it must fail, but the program ended with {what}",
+        )
 
 
 def _leads_back(entry: Entry, repro: sandbox.Outcome, index: Index) -> Iterator[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from whoosh.analysis import Token, Tokenizer
 from whoosh.fields import ID, FieldType, Schema
 from whoosh.formats import Frequency
 from whoosh.query import Or, Term
-from whoosh.scoring import WeightingModel, BaseScorer
+from whoosh.scoring import BaseScorer, WeightingModel
 
 from kb.analysis import terms
 from kb.entry import LANGUAGES, Entry

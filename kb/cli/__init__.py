@@ -17,6 +17,7 @@ COMMANDS = {
     "run": "run an entry's repro and fix in the sandbox",
     "check": "find what is wrong with entries",
     "verify": "prove entries by running their programs in the sandbox",
+    "new": "begin an entry from a pasted error",
     "index": "build the search index",
     "serve": "serve the search page",
     "eval": "measure answers against labelled queries",
@@ -34,7 +35,9 @@ Three ways to ask:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; return its exit status."""
-    argv = sys.argv[1:] if argv is None else argv
+    argv = sys.argv[1:] if argv is None else list(argv)
+    if not _folders_taken(argv):
+        return 2
     if not argv or argv[0] in ("-h", "--help"):
         print(_help())
         return 0
@@ -76,10 +79,22 @@ def main(argv: list[str] | None = None) -> int:
     return status
 
 
+def _folders_taken(argv: list[str]) -> bool:
+    """Take every leading --entries FOLDER from the arguments into KB_ENTRIES; False, with a word to the user, when one is no folder."""
+    while argv and argv[0].partition("=")[0] == "--entries":
+        folder = argv.pop(0).partition("=")[2] or (argv.pop(0) if argv else "")
+        if not os.path.isdir(folder):  # noqa: PTH112 - no pathlib here: it costs milliseconds
+            print(f"kb: --entries takes a folder of entries; {folder!r} is none", file=sys.stderr)
+            return False
+        os.environ["KB_ENTRIES"] = os.pathsep.join(filter(None, [os.environ.get("KB_ENTRIES"), folder]))
+    return True
+
+
 def _help() -> str:
     width = max(map(len, COMMANDS))
     listing = "\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items())
     return (
         "kb: PyTorch errors, each with a cause and a fix that a sandbox has run.\n\n"
-        f"Usage: kb COMMAND [ARGUMENTS]\n\nCommands:\n{listing}\n\n{_EXAMPLES}\nkb COMMAND --help tells more of each."
+        f"Usage: kb [--entries FOLDER]... COMMAND [ARGUMENTS]\n\nCommands:\n{listing}\n\n"
+        f"{_EXAMPLES}\nkb COMMAND --help tells more of each. --entries adds a folder of your own entries to those that ship."
     )

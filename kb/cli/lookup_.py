@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.text:
             raise Failure("--batch reads its texts from the file; leave TEXT out", 2)
         return _batch(arguments.batch, lang, arguments.n)
-    text = _text(arguments.text)
+    text = read_text(arguments.text)
     index = open_index()
     answer = lookup(text, lang=lang, limit=arguments.n, index=index)
     if arguments.json:
@@ -88,13 +88,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if answer.answered else 1
 
 
-def _text(words: list[str]) -> str:
-    """The text that TEXT means: standard input, a file's content, or the words themselves."""
+def read_text(words: list[str]) -> str:
+    """Return the text that TEXT means: standard input, a file's content, or the words themselves."""
     if not words and sys.stdin.isatty():
         print("Paste the error, then press Ctrl-D.", file=sys.stderr)
     if words in ([], ["-"]):
         data = sys.stdin.buffer.read(_MAX_BYTES + 1)
-    elif len(words) == 1 and len(words[0]) < 4096 and "\n" not in words[0] and os.path.isfile(words[0]):  # noqa: PLR2004, PTH113 - no pathlib here: it costs milliseconds
+    elif len(words) == 1 and len(words[0]) < 4096 and "\n" not in words[0] and os.path.isfile(words[0]):  # noqa: PTH113 - no pathlib here: it costs milliseconds
         with open(words[0], "rb") as file:  # noqa: PTH123 - likewise
             data = file.read(_MAX_BYTES + 1)
     else:

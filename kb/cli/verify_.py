@@ -13,7 +13,7 @@ from pathlib import Path
 import sandbox
 from kb.changed import GitFailed, changed_since
 from kb.cli.common import BOLD, GREEN, RED, YELLOW, Failure, Style, make_parser
-from kb.corpus import Corpus, load
+from kb.corpus import Corpus, load, shown
 from kb.entry import Case
 from kb.index import open_index
 from kb.ledger import record
@@ -119,7 +119,7 @@ def _report(done: Run, corpus: Corpus, arguments: argparse.Namespace, seconds: f
     style = Style()
     failed = [verdict for verdict in done.verdicts if verdict.outcome == "failed"]
     for verdict in failed:
-        print("\n".join(failure_lines(verdict, os.path.relpath(corpus.entries[verdict.case.entry].path))))
+        print("\n".join(failure_lines(verdict, shown(corpus.entries[verdict.case.entry].path))))
         print()
     print("\n".join(table_lines(done, corpus)))
     where = f"torch {done.environment.torch} in {done.environment.backend}" if done.environment else "nothing was run"
@@ -145,7 +145,7 @@ def _record(done: Run, corpus: Corpus) -> None:
         for path in record(
             folder, {verdict.case.id: to_record(verdict, done.environment) for verdict in verdicts}, known
         ):
-            print(f"recorded in {os.path.relpath(path)}", file=sys.stderr)
+            print(f"recorded in {shown(path)}", file=sys.stderr)
 
 
 class _Progress:

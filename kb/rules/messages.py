@@ -119,7 +119,7 @@ def impossible_range(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     """`>=2.0,<1.5` holds for no version."""
     for message in entry.messages:
         bounds = [tuple(map(int, version.split("."))) for version in _VERSIONS.findall(message.torch)]
-        if len(bounds) == 2 and message.torch.startswith(">") and bounds[0] >= bounds[1]:  # noqa: PLR2004 - both ends of a range
+        if len(bounds) == 2 and message.torch.startswith(">") and bounds[0] >= bounds[1]:
             yield message.line, f"no version is {message.torch}; write the lower bound first"
 
 
