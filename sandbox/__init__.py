@@ -4,7 +4,7 @@
 """
 
 from sandbox.backends import backends, choose
-from sandbox.model import BackendStatus, BackendUnavailable, Limits, Outcome, Program, SandboxError
+from sandbox.model import BackendStatus, BackendUnavailable, Limits, Options, Outcome, Program, SandboxError
 from sandbox.schedule import run
 from sandbox.text import printable
 from sandbox.worker import Backend
@@ -14,6 +14,7 @@ __all__ = [
     "BackendStatus",
     "BackendUnavailable",
     "Limits",
+    "Options",
     "Outcome",
     "Program",
     "SandboxError",

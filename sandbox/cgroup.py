@@ -66,7 +66,10 @@ class Group:
 
 
 def create(memory: int, pids: int, cpus: float) -> Group | None:
-    """A new group with these limits, or None where control groups cannot be made here."""
+    """A new group with these limits, or None where control groups cannot be made here.
+
+    Under version 1 the CPU groups have no common parent: it would get no more time than one process outside of it.
+    """
     limits2: dict[str, object] = {
         "memory.max": memory,
         "memory.swap.max": 0,
@@ -81,7 +84,8 @@ def create(memory: int, pids: int, cpus: float) -> Group | None:
     name = owned_name()
     if (ROOT / "cgroup.controllers").exists():
         return _make(2, {ROOT / NAME / name: limits2})
-    return _make(1, {ROOT / controller / NAME / name: limits for controller, limits in limits1.items()})
+    folders = {ROOT / controller / NAME / name: limits for controller, limits in limits1.items() if controller != "cpu"}
+    return _make(1, {**folders, ROOT / "cpu" / name: limits1["cpu"]})
 
 
 def _make(version: int, wanted: dict[Path, dict[str, object]]) -> Group | None:
@@ -104,7 +108,7 @@ def _make(version: int, wanted: dict[Path, dict[str, object]]) -> Group | None:
 
 def sweep() -> None:
     """Removes groups whose maker is gone."""
-    for parent in (ROOT / NAME, *(ROOT / controller / NAME for controller in ("memory", "pids", "cpu"))):
+    for parent in (ROOT / NAME, ROOT / "memory" / NAME, ROOT / "pids" / NAME, ROOT / "cpu"):
         with contextlib.suppress(OSError):
             for folder in parent.iterdir():
                 if folder.is_dir() and stale(folder.name):

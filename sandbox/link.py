@@ -122,8 +122,8 @@ class PipeLink:
             self._answers.stop()
             self._process.kill()
             self._process.wait()
-            self._error_reader.join(timeout=1)
             self._death = self._bury()
+            self._error_reader.join(timeout=1)
             if not self._death.detail:
                 self._death.detail = last_line(self._errors)
             for stream in (self._process.stdin, self._process.stdout, self._process.stderr):

@@ -75,10 +75,16 @@ class Setup:
     gpus: int
     device: str
     preload: tuple[str, ...]
+    trust_gpu: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a backend is made with: the interpreter of process and bubblewrap, runtime and image of docker."""
+
     python: str | None = None
     runtime: str | None = None
     image: str | None = None
-    trust_gpu: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
-from sandbox.model import MIB, Limits, Setup
+from sandbox.model import Limits, Setup
 
 UID = 65534  # nobody
 HOSTNAME = "sandbox"
+HOSTS = {HOSTNAME: "127.0.0.1", f"{HOSTNAME}-mapped": "::ffff:127.0.0.1"}  # gloo looks both up, and warns if it fails
 NAME = "kb-sandbox"  # prefix of containers, control groups and folders
 TMP = "/tmp"
 SHARED = ("/dev/shm",)
+INODES = 100_000  # files in /tmp, where the engine can limit them
+CONTAINER_PATH = "/opt/venv/bin:/opt/conda/bin:/usr/local/bin:/usr/bin:/bin"  # ours, and where others keep Python
+IMAGE = "kb-sandbox"
+LABEL = "kb.sandbox"
 GRACE = 1.5  # seconds after a deadline in which a worker itself must have ended its program
 START_TIMEOUT = 120  # seconds for a worker to import what it preloads
 LINE = 1 << 20  # longest answer of a worker, bytes; the longest honest one is a chunk of output of 88 kB
@@ -37,7 +43,7 @@ ENVIRONMENT = {
 ETC = {
     "passwd": f"root:x:0:0:root:/:/bin/false\nnobody:x:{UID}:{UID}:nobody:{TMP}:/bin/false\n",
     "group": f"root:x:0:\nnogroup:x:{UID}:\n",
-    "hosts": f"127.0.0.1 localhost {HOSTNAME}\n::1 localhost\n",
+    "hosts": "127.0.0.1 localhost\n::1 localhost\n" + "".join(f"{address} {name}\n" for name, address in HOSTS.items()),
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
 
@@ -70,6 +76,29 @@ def rlimits(limits: Limits, *, data: bool, processes: bool) -> dict[str, int]:
     return chosen
 
 
-def describe(setup: Setup) -> str:
-    """A worker's size for people."""
-    return f"{setup.memory // MIB} MiB, {setup.pids} pids, /dev/shm {setup.shm // MIB} MiB, {setup.device}"
+def container(setup: Setup) -> dict[str, Any]:
+    """The host side of a container, as keyword arguments of the docker SDK's `create_host_config`.
+
+    The engine's own system call filter stays in force; the worker adds its own. Containers never get a network, so the
+    loopback interface is all they have.
+    """
+    return {
+        "network_mode": "none",
+        "extra_hosts": HOSTS,
+        "ipc_mode": "private",
+        "read_only": True,
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges:true"],
+        "privileged": False,
+        "mem_limit": setup.memory,
+        "memswap_limit": setup.memory,
+        "pids_limit": setup.pids,
+        "nano_cpus": int(setup.cpus * 1e9),
+        "shm_size": setup.shm,
+        "tmpfs": {TMP: f"rw,nosuid,nodev,noexec,mode=1777,size={setup.tmp},nr_inodes={INODES}"},
+        "oom_score_adj": 500,
+        "log_config": {"type": "none", "config": {}},
+        "restart_policy": {"Name": "no"},
+        "init": False,
+        "ulimits": [{"name": "core", "soft": 0, "hard": 0}, {"name": "nofile", "soft": 1024, "hard": 1024}],
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -9,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sandbox.backends import choose
-from sandbox.model import Outcome, Program, SandboxError, Setup, Stream, WorkerFailed
+from sandbox.model import Options, Outcome, Program, SandboxError, Setup, Stream
 from sandbox.worker import Backend, Worker
 
+ATTEMPTS = 2  # to start a worker
 Isolation = Literal["each", "group", "all"]
 OnOutput = Callable[[int, Stream, str], None]
 OnOutcome = Callable[[int, Outcome], None]
@@ -56,9 +58,9 @@ def run(
         raise ValueError(f"isolation is each, group or all, not {isolation!r}")
     if not programs:
         return []
-    chosen = choose(backend)
+    chosen = choose(backend, Options(python, runtime, image))
     chosen.sweep()
-    batches = _batches(programs, isolation, max(jobs, 1), tuple(preload), python, runtime, image, trust_gpu)
+    batches = _batches(programs, isolation, max(jobs, 1), tuple(preload), trust_gpu)
     return _Session(programs, chosen, batches, on_output, on_outcome, cancel or threading.Event()).run(max(jobs, 1))
 
 
@@ -67,9 +69,6 @@ def _batches(
     isolation: Isolation,
     jobs: int,
     preload: tuple[str, ...],
-    python: str | None,
-    runtime: str | None,
-    image: str | None,
     trust_gpu: bool,
 ) -> deque[Batch]:
     """The programs in batches, in their order; a batch that several workers share stands there once for each."""
@@ -85,9 +84,6 @@ def _batches(
             gpus=max(limits.gpus, 1) if program.device == "cuda" else 0,
             device=program.device,
             preload=() if program.fresh or program.device == "cuda" else preload,
-            python=python,
-            runtime=runtime,
-            image=image,
             trust_gpu=trust_gpu,
         )
         own = isolation == "each" or program.device == "cuda"
@@ -145,50 +141,37 @@ class _Session:
 
     def _slot(self) -> None:
         """Takes batch after batch; a worker's parent thread must live as long as the worker does."""
-        ahead: Worker | None = None
+        slot = _Slot(self._backend, self._cancel)
         try:
             batch = self._next_batch()
             while batch is not None and not self._cancel.is_set():
-                worker, ahead = ahead, None
                 following = self._next_batch()
-                try:
-                    ahead = self._serve(batch, worker, following)
-                except SandboxError as error:
-                    self._refuse(batch, str(error))
+                self._serve(batch, slot, following)
                 batch = following
         except BaseException as error:
             self._cancel.set()
             self._error = self._error or error
         finally:
-            if ahead:
-                ahead.close()
+            slot.close()
 
-    def _serve(self, batch: Batch, worker: Worker | None, following: Batch | None) -> Worker | None:
-        """Runs a batch to its end, with new workers where one breaks; returns the next batch's worker, importing."""
-        ahead: Worker | None = None
-        try:
-            while (place := self._next_place(batch)) is not None:
-                if worker is None or not worker.usable:
-                    if worker:
-                        worker.close()
-                    worker = Worker(self._backend, batch.setup)
-                program = self._programs[place]
+    def _serve(self, batch: Batch, slot: _Slot, following: Batch | None) -> None:
+        """Runs a batch to its end; a worker that fails to start twice running means that the rest is refused."""
+        refusals: list[str] = []
+        while (place := self._next_place(batch)) is not None:
+            program = self._programs[place]
+            outcome = None
+            while outcome is None and len(refusals) < ATTEMPTS:
                 try:
-                    ready = worker.wait_ready(self._cancel)
-                    if ready and ahead is None and following is not None and following.places:
-                        ahead = Worker(self._backend, following.setup)
-                    outcome = worker.run(program, self._cancel, lambda s, t, place=place: self._heard(place, s, t))  # type: ignore[misc]
-                except WorkerFailed as error:
-                    outcome = Outcome(program.name, "refused", backend=self._backend.name, detail=str(error))
-                self._report(place, outcome)
-        except BaseException:
-            if ahead:
-                ahead.close()
-            raise
-        finally:
-            if worker:
-                worker.close()
-        return ahead
+                    worker = slot.worker(batch.setup)
+                    slot.start_ahead(following)
+                    outcome = worker.run(program, self._cancel, self._listener(place))
+                    refusals.clear()
+                except SandboxError as error:
+                    refusals.append(str(error))
+            if outcome is None:
+                outcome = Outcome(program.name, "refused", backend=self._backend.name, detail=refusals[-1])
+            self._report(place, outcome)
+        slot.release()
 
     def _next_batch(self) -> Batch | None:
         with self._lock:
@@ -202,10 +185,13 @@ class _Session:
         with self._lock:
             return batch.places.popleft() if batch.places and not self._cancel.is_set() else None
 
-    def _heard(self, place: int, stream: Stream, text: str) -> None:
-        if self._on_output:
-            with self._lock:
-                self._on_output(place, stream, text)
+    def _listener(self, place: int) -> Callable[[Stream, str], None]:
+        def heard(stream: Stream, text: str) -> None:
+            if self._on_output:
+                with self._lock:
+                    self._on_output(place, stream, text)
+
+        return heard
 
     def _report(self, place: int, outcome: Outcome) -> None:
         with self._lock:
@@ -213,12 +199,50 @@ class _Session:
             if self._on_outcome:
                 self._on_outcome(place, outcome)
 
-    def _refuse(self, batch: Batch, why: str) -> None:
-        with self._lock:
-            while batch.places:
-                place = batch.places.popleft()
-                outcome = Outcome(self._programs[place].name, "refused", backend=self._backend.name, detail=why)
-                self._report(place, outcome)
+
+class _Slot:
+    """One place at the table: the worker in use, and the next one, which imports meanwhile."""
+
+    def __init__(self, backend: Backend, cancel: threading.Event) -> None:
+        self._backend = backend
+        self._cancel = cancel
+        self._present: Worker | None = None
+        self._ahead: Worker | None = None
+        self._burials: list[threading.Thread] = []
+
+    def worker(self, setup: Setup) -> Worker:
+        """The present worker, or a new one where there is none that can go on; raises SandboxError."""
+        if self._present and not self._present.usable:
+            self.release()
+        if self._present is None and self._ahead and self._ahead.setup == setup:
+            self._present, self._ahead = self._ahead, None
+        if self._present is None:
+            self._present = Worker(self._backend, setup)
+        self._present.wait_ready(self._cancel)
+        return self._present
+
+    def start_ahead(self, following: Batch | None) -> None:
+        """Starts the next batch's worker; if that fails, it is that batch's affair."""
+        if self._ahead is None and following is not None and following.places:
+            with contextlib.suppress(SandboxError):
+                self._ahead = Worker(self._backend, following.setup)
+
+    def release(self) -> None:
+        """Ends the present worker, in the background: removing a container takes a moment."""
+        if self._present:
+            burial = threading.Thread(target=self._present.close, name="sandbox-burial")
+            burial.start()
+            self._burials.append(burial)
+            self._present = None
+
+    def close(self) -> None:
+        """Ends both workers and waits until all are gone."""
+        self.release()
+        for burial in self._burials:
+            burial.join()
+        if self._ahead:
+            self._ahead.close()
+            self._ahead = None
 
 
 class _Either(threading.Event):

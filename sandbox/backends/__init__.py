@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sandbox.backends.bubblewrap import Bubblewrap
+from sandbox.backends.docker import Docker
 from sandbox.backends.process import Process
-from sandbox.model import BackendStatus, BackendUnavailable
+from sandbox.model import BackendStatus, BackendUnavailable, Options
 from sandbox.worker import Backend
 
-BACKENDS: dict[str, Callable[[], Backend]] = {"bubblewrap": Bubblewrap, "process": Process}
-NEVER_AUTOMATIC = {"process"}
+BACKENDS: dict[str, Callable[[Options], Backend]] = {"docker": Docker, "bubblewrap": Bubblewrap, "process": Process}
+NEVER_AUTOMATIC = {"process", "docker"}
 
 
-def backends() -> list[BackendStatus]:
+def backends(options: Options = Options()) -> list[BackendStatus]:
     """Each backend and whether it works here, strongest first."""
-    return [make().status() for make in BACKENDS.values()]
+    return [make(options).status() for make in BACKENDS.values()]
 
 
-def choose(name: str = "auto") -> Backend:
+def choose(name: str = "auto", options: Options = Options()) -> Backend:
     """The backend `name`; "auto" is the strongest that works, never `process`.
 
     Raises BackendUnavailable, whose message says for each candidate what is missing.
@@ -28,7 +29,7 @@ def choose(name: str = "auto") -> Backend:
     wanted = [name] if name != "auto" else [each for each in BACKENDS if each not in NEVER_AUTOMATIC]
     reasons = []
     for each in wanted:
-        backend = BACKENDS[each]()
+        backend = BACKENDS[each](options)
         status = backend.status()
         if status.works:
             return backend

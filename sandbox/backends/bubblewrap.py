@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from sandbox import cgroup, interpreter, policy
 from sandbox.backends.process import job
 from sandbox.link import Death, PipeLink
-from sandbox.model import BackendStatus, Limits, Setup
+from sandbox.model import BackendStatus, Limits, Options, Setup
 from sandbox.worker import Started, arguments
 
 SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin")
@@ -25,14 +25,17 @@ class Bubblewrap:
 
     name = "bubblewrap"
 
+    def __init__(self, options: Options = Options()) -> None:
+        self._python = options.python
+
     def status(self) -> BackendStatus:
-        return BackendStatus(self.name, *_try())
+        return BackendStatus(self.name, *_try(self._python))
 
     def sweep(self) -> None:
         cgroup.sweep()
 
     def launch(self, setup: Setup) -> Started:
-        python = interpreter.inspect(setup.python)
+        python = interpreter.inspect(self._python)
         group = cgroup.create(setup.memory, setup.pids, setup.cpus)
         etc = {name: _memory_file(text) for name, text in policy.ETC.items()}
         command = [*_command(setup, python, group, etc), python.executable, *arguments()]
@@ -125,7 +128,7 @@ def _memory_file(text: str) -> int:
 
 
 @functools.cache
-def _try() -> tuple[bool, str]:
+def _try(python: str | None) -> tuple[bool, str]:
     """Whether bubblewrap starts a Python here, and one line about it."""
     if sys.platform != "linux":
         return False, "needs Linux"
@@ -136,8 +139,8 @@ def _try() -> tuple[bool, str]:
         etc: dict[str, int] = {}
         limits = Limits()
         setup = Setup(limits.memory, limits.pids, limits.shm, limits.tmp, limits.cpus, 0, "cpu", ())
-        python = interpreter.inspect(None)
-        command = [*_command(setup, python, None, etc), python.executable, "-c", "print(42)"]
+        inside = interpreter.inspect(python)
+        command = [*_command(setup, inside, None, etc), inside.executable, "-c", "print(42)"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     except (OSError, IndexError, subprocess.SubprocessError) as error:
         return False, f"bwrap does not run: {error}"

@@ -11,7 +11,7 @@ from typing import Any
 from sandbox import interpreter, policy
 from sandbox.backends.leftovers import owned_name, stale
 from sandbox.link import Death, PipeLink
-from sandbox.model import BackendStatus, Program, Setup
+from sandbox.model import BackendStatus, Options, Program, Setup
 from sandbox.worker import Started, arguments
 
 
@@ -19,6 +19,9 @@ class Process:
     """See the module's docstring."""
 
     name = "process"
+
+    def __init__(self, options: Options = Options()) -> None:
+        self._python = options.python
 
     def status(self) -> BackendStatus:
         return BackendStatus(self.name, True, "no isolation: for your own checkout only, never chosen by itself")
@@ -29,7 +32,7 @@ class Process:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def launch(self, setup: Setup) -> Started:
-        python = interpreter.inspect(setup.python)
+        python = interpreter.inspect(self._python)
         folder = tempfile.mkdtemp(prefix=owned_name() + "-")
         process = subprocess.Popen(
             [python.executable, *arguments()],

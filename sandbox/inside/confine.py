@@ -10,6 +10,7 @@ import ctypes
 import errno
 import os
 import platform
+import signal
 import socket
 import struct
 
@@ -91,7 +92,7 @@ _X32 = 0x40000000
 _LOAD, _EQUAL, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _NUMBER, _ARCH, _ARGS = 0, 4, 16
-_PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 4, 22, 36, 38
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 4, 22, 36, 38
 _SECCOMP_MODE_FILTER = 2
 
 
@@ -152,6 +153,8 @@ def give_up(uid: int | None, seccomp: bool) -> None:
         return
     libc = ctypes.CDLL(None, use_errno=True)
     _prctl(libc, _PR_SET_CHILD_SUBREAPER, 1)
+    if seccomp:
+        _prctl(libc, _PR_SET_PDEATHSIG, signal.SIGKILL)  # the change of user has cleared bubblewrap's
     hide(True)
     if seccomp:
         code = program(platform.machine())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import builtins
+import contextlib
 import importlib.machinery
 import os
 import random
@@ -109,7 +110,8 @@ def prepare(job: dict[str, Any]) -> Run:
         if limit is not None:
             hard = resource.getrlimit(limit)[1]
             wanted = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.setrlimit(limit, (wanted, wanted))
+            with contextlib.suppress(ValueError, OSError):  # gVisor keeps no limit on what it does not have
+                resource.setrlimit(limit, (wanted, wanted))
     os.environ.update(job["env"])
     directory = os.path.dirname(job["path"])
     os.chdir(directory)
