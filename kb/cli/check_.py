@@ -9,8 +9,9 @@ from pathlib import Path
 
 from kb.check import check
 from kb.cli.common import Failure, make_parser
-from kb.corpus import entry_files, entry_folders, load
+from kb.corpus import entry_files, entry_folders, load, shown
 from kb.entry import Fault
+from kb.fix import repair
 from kb.parse import schema
 from kb.rules import STRUCTURE, load_rules
 
@@ -31,6 +32,11 @@ def parser() -> argparse.ArgumentParser:
     )
     found.add_argument(
         "--ignore", action="append", default=[], metavar="RULE", help="leave a rule out, e.g. KB040 (repeatable)"
+    )
+    found.add_argument(
+        "--fix",
+        action="store_true",
+        help="first repair what is safe: Chinese typography, related entries that do not lead back",
     )
     other = found.add_mutually_exclusive_group()
     other.add_argument("--rules", action="store_true", help="list the rules")
@@ -53,6 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
     corpus = load(folders)
     if not len(corpus) and not corpus.faults:
         raise Failure("no entries found; run it in a checkout, or set KB_ENTRIES to a folder of entries", 2)
+    if arguments.fix:
+        for path in repair(corpus, {path.resolve() for path in paths} or None):
+            print(f"repaired {shown(path)}", file=sys.stderr)
+        corpus = load(folders)
     faults = check(corpus, paths, arguments.ignore)
     _report(faults, arguments.format)
     count = len(paths) or len(corpus) + len({fault.path for fault in corpus.faults})

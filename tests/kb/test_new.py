@@ -1,0 +1,78 @@
+"""kb new proposes what can be known and leaves empty what a person must write."""
+
+import pytest
+
+from kb.answer import lookup
+from kb.cli import main
+from kb.corpus import load
+from kb.draft import draft, template_of
+from kb.index import open_index
+from kb.lexer import lex
+from kb.paste import FoundError
+from kb.pattern import match
+from kb.template import compile_template
+
+
+def error(message, type_="RuntimeError"):
+    return FoundError(type=type_, message=message, line_number=1, frame=None)
+
+
+@pytest.mark.parametrize(
+    ("message", "template"),
+    [
+        ("grid of torch.Size([2, 3]) on cuda:0", "grid of {shape} on {device}"),
+        ("expected 3D input but got 4 values of 20.00 MiB", "expected 3D input but got {int} values of {size}"),
+        ("no kernel 'foo_cpu' for dtype Long", "no kernel '{name}' for dtype {dtype}"),
+        ("scale 0.5 of a 0-dim tensor\nand more", "scale {num} of a 0-dim tensor"),
+        ("weird {braces} here", "weird (braces) here"),
+    ],
+)
+def test_what_varies_becomes_a_placeholder(message, template):
+    made = template_of(error(message))
+    assert made == f"RuntimeError: {template}"
+    assert match(compile_template(made).pieces, lex(message.replace("{", "(").replace("}", ")"))) is not None
+
+
+def test_the_draft_is_an_entry_once_it_is_filled_in():
+    answer = lookup("RuntimeError: the frobnicator of 3 elements is not aligned", index=open_index())
+    begun = draft(answer, load())
+    assert begun.slug == "frobnicator-elements-aligned"
+    assert '- "RuntimeError: the frobnicator of {int} elements is not aligned"' in begun.text
+    assert begun.text.count("```python") == 2
+
+
+def test_no_error_no_draft():
+    with pytest.raises(ValueError, match="no error was found"):
+        draft(lookup("how are you", index=open_index()), load())
+
+
+def test_an_error_that_has_an_entry_is_not_written_again(tmp_path, capsys):
+    status = main(["new", "--into", str(tmp_path), "ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 2])"])
+    assert status == 1
+    assert capsys.readouterr().out.strip().endswith("entries/nn/batchnorm-one-value-per-channel.md")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_script_is_run_and_becomes_the_repro(tmp_path, capsys):
+    script = tmp_path / "fails.py"
+    script.write_text("import torch\n\ntorch.ones(3).as_strided((4,), (-1,))\n")
+    assert main(["new", "--from", str(script), "--into", str(tmp_path), "--slug", "negative-stride", "--topic", "tensors"]) == 0
+    path = tmp_path / "tensors" / "negative-stride.md"
+    assert capsys.readouterr().out.strip() == str(path)
+    text = path.read_text("utf-8")
+    assert "Negative strides are not supported" in text
+    assert script.read_text() in text
+    assert main(["check", str(path)]) == 1
+    assert "nothing stands under '### 原因'" in capsys.readouterr().out
+
+
+def test_a_script_that_runs_through_has_nothing_to_explain(tmp_path, capsys):
+    (tmp_path / "fine.py").write_text("import torch\n")
+    assert main(["new", "--from", str(tmp_path / "fine.py")]) == 1
+    assert "ran through" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("slug", ["../../etc/passwd", "Upper", "a b"])
+def test_a_slug_is_no_path(slug, capsys):
+    assert main(["new", "--slug", slug, "RuntimeError: the frobnicator of 3 elements is not aligned"]) == 2
+    assert "--slug takes" in capsys.readouterr().err
