@@ -26,6 +26,7 @@ from kb.ledger import load_ledgers
 from kb.lexer import lex
 from kb.parse import parse
 from kb.pattern import OPEN, Slot
+from kb.spell import spell_sections
 from kb.stamps import listing
 from kb.store import string_sections, write_arrays
 from kb.template import Template, TemplateError, compile_template
@@ -94,7 +95,7 @@ def _fill(new: str, current: str, folders: Sequence[str], stamps: str) -> None:
         numbers.setdefault(slug, numbers.get(to, 0))
     sections |= string_sections("slugs", numbers)
     sections["slugs.entry"] = array("I", [0, *numbers.values()])
-
+    sections |= spell_sections(_vocabulary(entries))
     sections |= write_words(
         os.path.join(new, _WORDS), os.path.join(current, _WORDS) if current else "", entries, changed
     )
@@ -118,11 +119,13 @@ def _template_sections(entries: Sequence[Entry]) -> dict[str, Any]:
         if tail not in whole and len({owner for owner, _ in sources}) == 1:
             rows.append((*sources[0], tail, True))
     owners = [owner for owner, *_ in rows]
+    tells = _information(rows)
     data = [
         {
             "source": template.source,
             "type": template.type,
             "pieces": [list(p) if isinstance(p, Slot) else p for p in pieces],
+            "tells": [tells[p] for p in pieces if isinstance(p, str)],
             "tail": tail,
         }
         for _, template, pieces, tail in rows

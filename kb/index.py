@@ -34,10 +34,39 @@ def open_index(
     found = _opened(place)
     if found is not None and found.listing == wanted:
         return found
-    from kb.build import build_index
+    from kb.build import build
 
-    build_index(names, place, waiting=found is None)
-    return _opened(place) or _fail(place)
+    build(names, place, waiting=found is None)
+    return _required(place)
+
+
+def build_index(
+    folders: Iterable[str | os.PathLike[str]] | None = None, cache: str | os.PathLike[str] | None = None
+) -> Index:
+    """Build the index anew, every entry parsed again, and return it."""
+    from kb.build import build
+
+    names = entry_folder_names() if folders is None else [os.path.abspath(folder) for folder in folders]
+    place = cache_folder(names, cache)
+    build(names, place, waiting=True, anew=True)
+    return _required(place)
+
+
+def index_state(cache: str | os.PathLike[str] | None = None) -> tuple[bool, str]:
+    """Return whether the index of the shipped entries is fresh, and a line: where, how many entries, built when, its size."""
+    from datetime import UTC, datetime
+
+    names = entry_folder_names()
+    place = cache_folder(names, cache)
+    found = _opened(place)
+    if found is None:
+        return False, f"none in {place}; the first look-up builds it"
+    files = [os.path.join(folder, name) for folder, _, names_ in os.walk(found.folder) for name in names_]
+    size = sum(os.path.getsize(file) for file in files) / (1 << 20)
+    built = datetime.fromtimestamp(os.path.getmtime(os.path.join(found.folder, MAIN)), UTC)
+    fresh = found.listing == listing(names)
+    note = "" if fresh else "; entries changed since, the next look-up builds it again"
+    return fresh, f"{len(found)} entries, {size:.1f} MiB, built {built:%Y-%m-%d %H:%M} UTC in {found.folder}{note}"
 
 
 class Index:
