@@ -1,40 +1,125 @@
-"""Answer by words where no message matches: candidates from Whoosh, ranked by what they share with the paste, and how sure that is."""
+"""Answer by words where no message matches whole: misspelt messages first, then what the paste shares with entries."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from kb.analysis import CONCEPT
-from kb.answer import Evidence, Match
+from kb.analysis import CONCEPT, terms
 from kb.clean import View
+from kb.exact import matches_by_message
+from kb.index import Index
+from kb.lexer import Token, lex
 from kb.paste import Spotted
 from kb.query import weigh
+from kb.result import Evidence, Match
 
-__all__ = ["by_words"]
+__all__ = ["Traits", "matches_by_words"]
 
-_CANDIDATES = 24
+_CANDIDATES = 20
 
 
-def by_words(index: Any, view: View, errors: Sequence[Spotted], known: Sequence[Match], limit: int) -> list[Match]:
-    """Return the matches known so far with those that words find."""
-    weights = weigh(view, errors)
-    searcher = index.words
-    found = searcher.search(weights, _CANDIDATES)
-    if not found:
-        return list(known)
-    total = sum(weight * searcher.idf(term) for term, weight in weights.items())
-    matches = list(known)
+class Traits(NamedTuple):
+    """What an entry shares with a paste.
+
+    `bm25` is the pooled score; `covered` the share of the paste's information that the entry has; `message` how alike
+    its most alike message and the paste's error are, `phrase` its most alike title or alias and the whole paste.
+    """
+
+    entry: int
+    bm25: float
+    covered: float
+    message: float
+    phrase: float
+    shared: tuple[str, ...]
+
+
+def matches_by_words(
+    index: Index, view: View, errors: Sequence[Spotted], known: Sequence[Match], limit: int, pasted: str
+) -> list[Match]:
+    """Return the matches known so far, `known`, with those that words find, best first."""
+    mended = _mended(index, view)
+    if mended is not None:
+        better = matches_by_message(index, view, mended, errors, pasted)
+        if better and better[0].confidence == "exact":
+            softer = [one._replace(confidence="likely", score=one.score - 0.1) for one in better]
+            return softer[:limit]
+    found = [one for one in traits(index, view, errors)]
+    found.sort(key=_rank, reverse=True)
+    likely = [one for one in known if one.confidence != "related"]
     have = {one.id for one in known}
-    for candidate in found[:limit]:
-        head = index.head(candidate.entry)
+    sure = bool(found) and _sure(found, errors)
+    guessed = []
+    for place, one in enumerate(found):
+        head = index.head(one.entry)
         if head["id"] in have:
             continue
-        vector = searcher.entry(candidate.entry)["terms"]
-        shared = sorted((t for t in weights if t in vector), key=lambda t: -weights[t] * searcher.idf(t))
-        coverage = sum(weights[t] * searcher.idf(t) for t in shared) / total
-        score = round(min(0.79, candidate.score / (candidate.score + 30) * (0.5 + coverage / 2)), 4)
-        words = tuple(t for t in shared if not t.startswith(CONCEPT))[:8]
-        confidence = "likely" if score > 0.3 else "related"
-        matches.append(Match(head["id"], confidence, score, head["title"], Evidence(words=words)))
-    return matches
+        score = round(min(0.75, _rank(one) / 60), 4)
+        words = tuple(term for term in one.shared if not term.startswith(CONCEPT))[:8]
+        guessed.append(
+            Match(
+                head["id"], "likely" if sure and not place else "related", score, head["title"], Evidence(words=words)
+            )
+        )
+    return [*likely, *(one for one in known if one not in likely), *guessed][:limit]
+
+
+def traits(index: Index, view: View, errors: Sequence[Spotted]) -> list[Traits]:
+    """Return what the likeliest entries share with the paste."""
+    searcher = index.words
+    weights = weigh(view, errors, index.speller)
+    idf = {term: searcher.idf(term) for term in weights}
+    total = sum(weight * idf[term] for term, weight in weights.items()) or 1.0
+    said = _said(errors)
+    found = []
+    for candidate in searcher.search(weights, _CANDIDATES):
+        row = searcher.entry(candidate.entry)
+        vector = row["terms"]
+        shared = sorted((term for term in weights if term in vector), key=lambda term: -weights[term] * idf[term])
+        covered = sum(weights[term] * idf[term] for term in shared) / total
+        message = max((_alike(said, p, searcher.idf) for f, p in row["phrases"] if f == "message"), default=0.0)
+        phrase = max((_within(weights, p, searcher.idf) for f, p in row["phrases"] if f != "message"), default=0.0)
+        found.append(Traits(candidate.entry, candidate.score, covered, message if said else 0.0, phrase, tuple(shared)))
+    return found
+
+
+def _rank(one: Traits) -> float:
+    return one.bm25 + 10 * one.message
+
+
+def _sure(found: Sequence[Traits], errors: Sequence[Spotted]) -> bool:
+    first = found[0]
+    main = [error for error in errors if error.role == "error"]
+    if main and main[0].message:
+        return first.message > 0.5
+    return first.bm25 > 20
+
+
+def _said(errors: Sequence[Spotted]) -> set[str]:
+    main = [error for error in errors if error.role == "error" and error.message]
+    return {term for term in terms(main[0].message[:300]) if not term.startswith(CONCEPT)} if main else set()
+
+
+def _alike(said: set[str], phrase: Iterable[str], idf: Any) -> float:
+    words = {term for term in phrase if not term.startswith(CONCEPT)}
+    both = sum(idf(term) for term in words & said)
+    return both / (sum(idf(term) for term in words) + 0.3 * sum(idf(term) for term in said - words) or 1.0)
+
+
+def _within(weights: Mapping[str, float], phrase: Sequence[str], idf: Any) -> float:
+    both = sum(weights[term] * idf(term) for term in phrase if term in weights)
+    return both / math.sqrt(10 + sum(idf(term) ** 2 for term in phrase))
+
+
+def _mended(index: Index, view: View) -> list[Token] | None:
+    """Return the paste's tokens with misspelt words mended, or None when there is none."""
+    speller, tokens, changed = index.speller, [], False
+    for token in lex(view.text):
+        mended = speller.mend(token.text) if token.type == "word" else []
+        if mended:
+            changed = True
+            tokens += [token._replace(text=word) for word in mended]
+        else:
+            tokens.append(token)
+    return tokens if changed else None

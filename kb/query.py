@@ -8,12 +8,17 @@ from collections.abc import Sequence
 from kb.analysis import terms
 from kb.clean import View
 from kb.paste import Spotted
+from kb.spell import Speller
 
 __all__ = ["weigh"]
 
 ZONES = {"error": 1.5, "other": 0.5, "prose": 1.0, "code": 0.15}
 """How much a term counts by where in the paste it stands."""
 
+_MENDED = 0.7
+"""How much a mended word counts beside one that was spelt right."""
+
+_WORD = re.compile(r"[A-Za-z]{4,24}")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _FRAME = re.compile(r"\s*(?:File \"|at |Traceback|During handling|The above exception|\^+\s*$|[~^]{3,})")
 _CODE = re.compile(
@@ -24,14 +29,20 @@ _LOG = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|^\s*[\w.-]+==\d|^\s*\[[^\]]{0
 _PLAIN_WORD = re.compile(r"(?<![\w./\\])[A-Za-z]{2,}(?:'[a-z]+)?(?![\w(\[/\\=])")
 
 
-def weigh(view: View, errors: Sequence[Spotted]) -> dict[str, float]:
+def weigh(view: View, errors: Sequence[Spotted], speller: Speller) -> dict[str, float]:
     """Return the paste's terms with their weights; a term that stands in several places has the weight of the best."""
     weights: dict[str, float] = {}
     for zone, text in _zones(view, errors):
-        for term in terms(text):
-            if ZONES[zone] > weights.get(term, 0.0):
-                weights[term] = ZONES[zone]
+        mended = _mended(text, speller) if zone in ("error", "prose") else ""
+        for part, share in ((text, 1.0), (mended, _MENDED)):
+            for term in terms(part):
+                weights[term] = max(weights.get(term, 0.0), share * ZONES[zone])
     return weights
+
+
+def _mended(text: str, speller: Speller) -> str:
+    """Return what the misspelt words of the text stand for."""
+    return " ".join(part for word in _WORD.findall(text) for part in speller.mend(word.lower()))
 
 
 def _zones(view: View, errors: Sequence[Spotted]) -> list[tuple[str, str]]:
