@@ -7,13 +7,14 @@ import json
 import sys
 from pathlib import Path
 
+from kb.changed import GitFailed
 from kb.check import check
 from kb.cli.common import Failure, make_parser
 from kb.corpus import entry_files, entry_folders, load, shown
 from kb.entry import Fault
 from kb.fix import repair
 from kb.parse import schema
-from kb.rules import STRUCTURE, load_rules
+from kb.rules import all_sentences
 
 
 def parser() -> argparse.ArgumentParser:
@@ -34,6 +35,9 @@ def parser() -> argparse.ArgumentParser:
         "--ignore", action="append", default=[], metavar="RULE", help="leave a rule out, e.g. KB040 (repeatable)"
     )
     found.add_argument(
+        "--base", default="", metavar="REVISION", help="also report translations left behind since this git revision"
+    )
+    found.add_argument(
         "--fix",
         action="store_true",
         help="first repair what is safe: Chinese typography, related entries that do not lead back",
@@ -49,9 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.schema:
         print(json.dumps(schema(), indent=2, ensure_ascii=False))
         return 0
-    sentences = STRUCTURE | {name: rule.sentence for name, rule in load_rules().items()}
+    sentences = all_sentences()
     if arguments.rules:
-        print("\n".join(f"{name}  {sentence}" for name, sentence in sorted(sentences.items())))
+        print("\n".join(f"{name}  {sentence}" for name, sentence in sentences.items()))
         return 0
     if unknown := [name for name in arguments.ignore if name not in sentences]:
         raise Failure(f"there is no rule {unknown[0]}; kb check --rules lists them", 2)
@@ -63,7 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
         for path in repair(corpus, {path.resolve() for path in paths} or None):
             print(f"repaired {shown(path)}", file=sys.stderr)
         corpus = load(folders)
-    faults = check(corpus, paths, arguments.ignore)
+    try:
+        faults = check(corpus, paths, arguments.ignore, arguments.base)
+    except GitFailed as error:
+        raise Failure(f"git: {error}", 2) from None
     _report(faults, arguments.format)
     count = len(paths) or len(corpus) + len({fault.path for fault in corpus.faults})
     if arguments.format == "text":

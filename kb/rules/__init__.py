@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kb.corpus import Corpus
 from kb.entry import Entry
 
-__all__ = ["RULES", "STRUCTURE", "Finding", "Rule", "load_rules", "rule"]
+__all__ = ["ELSEWHERE", "RULES", "STRUCTURE", "Finding", "Rule", "all_sentences", "load_rules", "rule"]
 
 Finding = tuple[int, str]
 """A line of the file, and what is wrong there and what to do."""
@@ -27,6 +27,12 @@ class Rule:
 
 
 RULES: dict[str, Rule] = {}
+
+ELSEWHERE = {
+    "KB037": "A translation is not left behind: who changes one language touches the other. Judged against a revision: kb check --base.",
+    "KB050": "An exemption names a rule and an entry that break without it, and gives its reason.",
+}
+"""Rules that need more than an entry and its corpus."""
 
 STRUCTURE = {
     "KB001": "A file can be read and is UTF-8.",
@@ -61,3 +67,10 @@ def load_rules() -> dict[str, Rule]:
     from kb.rules import corpus, messages, programs, prose  # noqa: F401 - importing registers
 
     return dict(sorted(RULES.items()))
+
+
+def all_sentences() -> dict[str, str]:
+    """Return the sentence of every rule by number."""
+    return dict(
+        sorted((STRUCTURE | ELSEWHERE | {name: found.sentence for name, found in load_rules().items()}).items())
+    )

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from kb.changed import GitFailed, changed_since
+from kb.changed import GitFailed, changed_since, left_behind
 from kb.corpus import load
 
 
@@ -33,7 +33,7 @@ def edit(folder, slug, old, new):
 
 
 def test_a_changed_program_and_a_new_entry_count_but_prose_does_not(checkout, good_entry):
-    folder, git = checkout
+    folder, _ = checkout
     edit(folder, "one", "torch.ones(3) +", "torch.ones(5) +")
     edit(folder, "two", "needs equal sizes", "wants equal sizes")
     (folder / "tensors" / "four.md").write_text(good_entry, "utf-8")
@@ -45,6 +45,16 @@ def test_a_changed_message_counts(checkout):
     edit(folder, "three", "{dim:int}", "{d:int}")
     git("commit", "-qam", "message")
     assert changed_since(load([folder]), "HEAD~1") == ["three"]
+
+
+def test_a_translation_is_left_behind_when_only_one_language_changes(checkout):
+    folder, _ = checkout
+    edit(folder, "one", "needs equal sizes", "wants equal sizes")
+    edit(folder, "two", "needs equal sizes", "wants equal sizes")
+    edit(folder, "two", "要求尺寸相同", "需要尺寸相同")
+    edit(folder, "three", "torch.ones(3) +", "torch.ones(5) +")
+    faults = left_behind(load([folder]), "HEAD")
+    assert [(fault.rule, fault.path.endswith("one.md")) for fault in faults] == [("KB037", True)]
 
 
 def test_nothing_changed(checkout):
