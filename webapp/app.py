@@ -34,7 +34,7 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.extensions["kb"] = app.config.get("LIBRARY") or Library(refresh_seconds=app.config["REFRESH"])
     app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True, "autoescape": True}
-    app.jinja_env.filters["placeholders"] = views.placeholders
+    app.jinja_env.filters |= {"placeholders": views.placeholders, "visible": views.visible}
     app.jinja_env.globals |= {
         "t": language.translate,
         "topic_name": language.topic_name,
@@ -50,6 +50,10 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     if app.config["PROXIES"]:
         hops = app.config["PROXIES"]
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)  # type: ignore[method-assign]
+    if app.config["RUN"]:
+        from webapp import runs
+
+        runs.init_app(app)
     for bp in (pages.bp, discovery.bp, api.bp, operations.bp):
         app.register_blueprint(bp)
     return app

@@ -38,6 +38,10 @@ SETTINGS = (
     Setting("REFRESH", 2.0, "seconds between two looks for entries that changed on disk; 0: never"),
     Setting("WORKERS", 1, "processes that answer"),
     Setting("THREADS", 4, "threads in each of them"),
+    Setting("RUN", False, "whether readers may run an entry's programs, in a sandbox; needs one worker"),
+    Setting("RUN_SLOTS", 1, "programs that run at the same time; the others queue"),
+    Setting("RUN_RATE", "12/minute", "programs that one address may start; empty: any number"),
+    Setting("RUN_BACKEND", "auto", "the sandbox for that: `auto`, `docker` or `bubblewrap`"),
     Setting("METRICS", True, "whether `/metrics` is there"),
     Setting("LOG", "json", "one line per request on standard error as `json` or `text`, or `off`"),
 )

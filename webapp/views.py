@@ -23,7 +23,9 @@ __all__ = [
     "message_title",
     "placeholders",
     "view_answer",
+    "view_case",
     "view_entry",
+    "visible",
 ]
 
 _PLACEHOLDER = re.compile(r"\{(?:\w+:)?(\w+)\}")
@@ -41,6 +43,7 @@ class CaseView(NamedTuple):
     anchor: str
     name: str
     device: str
+    runnable: bool
     lines: list[Line]
     repro: Markup
     fix: Markup
@@ -135,18 +138,20 @@ def view_entry(knowledge: Knowledge, entry: Entry, lang: Lang) -> EntryView:
         apis=entry.apis,
         tags=entry.tags,
         sources=tuple(source for source in entry.sources if source.startswith("https://")),
-        cases=[_view_case(knowledge, case) for case in entry.cases],
+        cases=[view_case(knowledge, case) for case in entry.cases],
         related=[(other.id, other.title[lang]) for other in related if other],
     )
 
 
-def _view_case(knowledge: Knowledge, case: Case) -> CaseView:
+def view_case(knowledge: Knowledge, case: Case) -> CaseView:
+    """Return what a page shows of a case."""
     records = knowledge.ledgers.records(case)
     return CaseView(
         id=case.id,
         anchor=case.name or "run",
         name=case.name.replace("-", " "),
         device=case.device,
+        runnable=case.device == "cpu" and not case.os,
         lines=difference(case.repro.source, case.fix.source),
         repro=highlight(case.repro.source),
         fix=highlight(case.fix.source),
@@ -199,7 +204,12 @@ def _excerpt(text: str, match: MatchView) -> list[PasteLine]:
     ]
 
 
+def visible(text: str) -> str:
+    """Return text without terminal sequences and control characters."""
+    return _CONTROL.sub("", text)
+
+
 def _shown(text: str) -> str:
     """Return text without control characters, and cut where it is too long to read."""
-    text = _CONTROL.sub("", text)
+    text = visible(text)
     return text if len(text) <= _LONGEST_LINE else text[:_LONGEST_LINE] + " …"

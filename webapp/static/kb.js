@@ -106,6 +106,44 @@ function show(page, form) {
   target.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
 }
 
+// Running: start the stored programs, then ask again and again what they have printed.
+async function run(form) {
+  const words = JSON.parse(form.dataset.words);
+  const outputs = form.nextElementSibling;
+  const say = (text) => { $("[role=status]", form).textContent = text; };
+  const send = (url, options) => fetch(url, { headers: { Accept: "application/json" }, ...options }).then(async (response) => {
+    const answer = await response.json().catch(() => ({}));
+    if (!response.ok) throw new Error(answer.message || words.broken);
+    return answer;
+  });
+  const [start, cancel] = form.querySelectorAll("button");
+  for (const output of outputs.querySelectorAll("samp, .way")) output.textContent = "";
+  start.disabled = true;
+  try {
+    let job = await send(form.action, { method: "POST", body: new FormData(form) });
+    cancel.hidden = false;
+    cancel.onclick = () => send(job.cancel, { method: "POST" });
+    for (let seen = 0; ; job = await send(`${job.follow}?seen=${seen}`)) {
+      seen += job.events.length;
+      for (const event of job.events) print(outputs, event, words);
+      if (seen) outputs.hidden = false;
+      say(words[job.state === "failed" ? "broken" : job.state].replace("{ahead}", job.ahead));
+      if (["done", "cancelled", "failed"].includes(job.state)) break;
+      await new Promise((next) => setTimeout(next, 250));
+    }
+  } catch (error) {
+    say(error instanceof TypeError ? words.broken : error.message);
+  }
+  start.disabled = false;
+  cancel.hidden = true;
+}
+
+function print(outputs, event, words) {
+  const figure = $(`[data-role=${event.role}]`, outputs);
+  if (event.stream === "end") $(".way", figure).textContent = words[`way.${event.text}`].replace("{seconds}", event.seconds);
+  else $("samp", figure).append(event.text);
+}
+
 // The language switch keeps the place: the heading at the top of the window, and how far above it the window begins.
 function headings() {
   return [...document.querySelectorAll("main h1, main h2, main h3")];
@@ -156,6 +194,10 @@ function begin() {
 }
 
 document.addEventListener("submit", (event) => {
+  if (event.target.matches("[data-run]")) {
+    event.preventDefault();
+    run(event.target);
+  }
   if (event.target.id !== "ask" || event.submitter?.name === "switch") return;
   event.preventDefault();
   ask(event.target);
