@@ -15,6 +15,7 @@ from webapp.errors import problem
 __all__ = ["bp"]
 
 bp = Blueprint("api", __name__, url_prefix="/api/v1")
+_MATCHES = 5
 _MOST_MATCHES = 20
 _LONGEST_QUERY = 2000
 """Characters of text in an address; servers on the way cut or log longer ones."""
@@ -43,19 +44,17 @@ def _share(response: Response) -> Response:
 @bp.route("/lookup", methods=["GET", "POST"])
 def lookup() -> Response:
     """Answer a text: `?text=` for a short one, JSON `{"text": …}` or plain text in the body of a POST."""
-    values: dict[str, Any] = {
-        "lang": request.args.get("lang"),
-        "limit": request.args.get("limit", "5"),
-        "text": request.args.get("text"),
-    }
+    lang, limit = _lang(_query("lang")), _limit(_query("limit") or _MATCHES)
     if request.method == "POST":
-        values |= _body()
-    text, lang = values["text"], _lang(values["lang"])
+        body = _body()
+        text, lang, limit = body.get("text"), _lang(body.get("lang", lang)), _limit(body.get("limit", limit))
+    else:
+        text = _query("text")
     if not isinstance(text, str) or not text:
         raise _RequestError("no text: send the error's text as `text`")
     if request.method == "GET" and len(text) > _LONGEST_QUERY:
         raise _RequestError(f"a text in the address has at most {_LONGEST_QUERY} characters: send it by POST")
-    answer = ask(text, lang=lang, limit=_limit(values["limit"]))
+    answer = ask(text, lang=lang, limit=limit)
     found = answer.to_dict()
     for match in found["matches"]:
         match["url"] = url_for("pages.entry", slug=match["id"])
@@ -71,7 +70,7 @@ def openapi() -> Response:
 @bp.get("/entries")
 def entries() -> Response:
     """List entries, those of a `topic`, `tag` or `kind` where one is asked for."""
-    topic, tag, kind = (request.args.get(name) for name in ("topic", "tag", "kind"))
+    topic, tag, kind = map(_query, ("topic", "tag", "kind"))
     if kind is not None and kind not in _KINDS:
         raise _RequestError(f"kind is one of {', '.join(_KINDS)}")
     found = [
@@ -96,6 +95,14 @@ def entry(slug: str) -> Response:
 @cache
 def _description() -> bytes:
     return resources.files("webapp").joinpath("openapi.json").read_bytes()
+
+
+def _query(name: str) -> str | None:
+    """Return a value from the address, or None where it does not stand there."""
+    values = request.args.getlist(name)
+    if len(values) > 1:
+        raise _RequestError(f"{name} stands in the address more than once")
+    return values[0] if values else None
 
 
 def _body() -> dict[str, Any]:

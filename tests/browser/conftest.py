@@ -1,6 +1,7 @@
 """Fixtures: the small corpus behind a real server on loopback, and pages in Chromium that fail on any script error."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 from werkzeug.serving import make_server
@@ -25,15 +26,25 @@ def site(tmp_path_factory):
     entries = small_corpus.write(tmp_path_factory.mktemp("corpus"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        app = create_app({"LIBRARY": Library([entries], refresh_seconds=0), "RATE": "", "LOG": "off"})
-        app.logger.disabled = True
-    server = make_server("127.0.0.1", 0, app, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join(10)
-    server.server_close()
+        patch.setattr("webapp.running.run_case", pretend_to_run)
+        app = create_app({"LIBRARY": Library([entries], refresh_seconds=0), "RATE": "", "RUN": True, "RUN_RATE": ""})
+        server = make_server("127.0.0.1", 0, app, threaded=True)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join(10)
+        server.server_close()
+
+
+def pretend_to_run(case, *, backend, cancel, on_output, on_outcome):
+    """What the sandbox does, without one: the repro of `quiet-broadcast` goes on until it is cancelled."""
+    on_output("repro", "stderr", "RuntimeError: from the sandbox\n")
+    if case.entry == "quiet-broadcast":
+        cancel.wait(30)
+        return
+    on_outcome("repro", SimpleNamespace(passed=False, ended="exit", seconds=0.12))
+    on_outcome("fix", SimpleNamespace(passed=True, ended="exit", seconds=0.34))
 
 
 @pytest.fixture(scope="session")

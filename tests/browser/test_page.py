@@ -165,6 +165,30 @@ def test_too_long_a_text_is_told_on_the_page(open_page):
     page.get_by_text("At most 1 MiB").wait_for()
 
 
+def test_running_shows_what_both_programs_print(open_page):
+    page = open_page("/e/linear-width-mismatch")
+    page.click("text=Run both programs")
+    page.locator("figure[data-role=fix] .way", has_text="ran to its end in 0.34 s").wait_for()
+    assert page.locator("figure[data-role=repro] samp").inner_text().strip() == "RuntimeError: from the sandbox"
+    page.locator("form.run [role=status]", has_text="Done.").first.wait_for()
+
+
+def test_a_run_can_be_cancelled(open_page):
+    page = open_page("/e/quiet-broadcast")
+    page.click("text=Run both programs")
+    page.get_by_text("RuntimeError: from the sandbox").wait_for()
+    page.click("[data-cancel]")
+    page.locator("form.run [role=status]", has_text="Cancelled.").wait_for()
+    assert page.locator("[data-cancel]").is_hidden()
+
+
+def test_running_without_script_leads_to_a_page_with_the_output(open_page):
+    page = open_page("/e/linear-width-mismatch", java_script_enabled=False)
+    page.click("text=Run both programs")
+    page.wait_for_url("**/run/**")
+    page.get_by_text("ran to its end in 0.34 s").wait_for()
+
+
 @WIDTHS
 def test_everything_works_without_script(open_page, paste, width):
     page = open_page(width=width, java_script_enabled=False)

@@ -1,0 +1,204 @@
+"""The Run button: stored programs only, a few at a time, cancelled when asked, kept when done, never without a sandbox."""
+
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from webapp import create_app, running
+from webapp.settings import SettingError
+
+CASE = "linear-width-mismatch/plain"
+JSON = {"Accept": "application/json"}
+
+
+class Sandbox:
+    """Stands in for `kb.run.run_case`: remembers what it was given and waits until it is told to go on."""
+
+    def __init__(self):
+        self.ran = []
+        self.go_on = threading.Event()
+        self.backends = set()
+
+    def __call__(self, case, *, backend, cancel, on_output, on_outcome):
+        self.ran.append(case.id)
+        self.backends.add(backend)
+        on_output("repro", "stderr", "\x1b[31mRuntimeError: first\x1b[0m\n")
+        while not self.go_on.wait(0.01):
+            if cancel.is_set():
+                on_outcome("repro", SimpleNamespace(passed=False, ended="cancelled", seconds=0.1))
+                return
+        on_outcome("repro", SimpleNamespace(passed=False, ended="exit", seconds=0.123))
+        on_outcome("fix", SimpleNamespace(passed=True, ended="exit", seconds=0.2))
+
+
+@pytest.fixture
+def sandbox(monkeypatch):
+    fake = Sandbox()
+    monkeypatch.setattr(running, "run_case", fake)
+    yield fake
+    fake.go_on.set()
+
+
+@pytest.fixture
+def client(make_app, sandbox):
+    return make_app(RUN=True, RUN_RATE="").test_client()
+
+
+def press(client, case=CASE, address="192.0.2.1", **headers):
+    return client.post(
+        "/run", data={"case": case}, headers={**JSON, **headers}, environ_overrides={"REMOTE_ADDR": address}
+    )
+
+
+def follow(client, job, until, seen=0):
+    for _ in range(300):
+        state = client.get(f"{job['follow']}?seen={seen}", headers=JSON).json
+        if until(state):
+            return state
+        time.sleep(0.01)
+    raise AssertionError(state)
+
+
+def over(state):
+    return state["state"] in ("done", "cancelled", "failed")
+
+
+def test_off_unless_the_operator_says_so(make_app):
+    client = make_app().test_client()
+    assert press(client).status_code == 404
+    assert "data-run" not in client.get("/e/linear-width-mismatch").text
+
+
+def test_only_cases_for_this_machines_cpu_have_the_button(client):
+    page = client.get("/e/linear-width-mismatch").text
+    assert f'value="{CASE}"' in page
+    assert 'value="linear-width-mismatch/on-gpu"' not in page
+    assert press(client, "linear-width-mismatch/on-gpu").status_code == 404
+
+
+def test_output_comes_as_it_is_printed_and_then_how_it_ended(client, sandbox):
+    job = press(client).json
+    first = follow(client, job, lambda state: state["events"])
+    assert first["state"] == "running"
+    assert first["events"] == [{"role": "repro", "stream": "stderr", "text": "RuntimeError: first\n", "seconds": 0.0}]
+    sandbox.go_on.set()
+    last = follow(client, job, over, seen=1)
+    assert [(event["role"], event["stream"], event["text"]) for event in last["events"]] == [
+        ("repro", "end", "failed"),
+        ("fix", "end", "passed"),
+    ]
+    assert 'kb_runs_total{outcome="passed"} 1.0' in client.get("/metrics").text
+
+
+def test_nothing_of_the_request_is_run(client, sandbox):
+    sandbox.go_on.set()
+    for case in ("nix", "nix/nix", "", "linear-width-mismatch", "../x", "import os"):
+        assert press(client, case).status_code == 404
+    client.post("/run", data={"case": CASE, "source": "import os", "repro": "import os"}, headers=JSON)
+    follow(client, press(client).json, over)
+    assert sandbox.ran == [CASE]
+
+
+def test_a_second_press_costs_nothing(client, sandbox):
+    sandbox.go_on.set()
+    job = press(client).json
+    follow(client, job, over)
+    again = press(client, address="192.0.2.7").json
+    assert again["state"] == "done"
+    assert len(again["events"]) == 3
+    assert sandbox.ran == [CASE]
+
+
+def test_others_wait_in_a_queue_whose_length_is_told(client, sandbox):
+    running_job = press(client, address="192.0.2.1").json
+    follow(client, running_job, lambda state: state["state"] == "running")
+    second = press(client, "quiet-broadcast", address="192.0.2.2").json
+    third = press(client, "loader-seed-warning", address="192.0.2.3").json
+    assert (second["state"], second["ahead"]) == ("queued", 0)
+    assert (third["state"], third["ahead"]) == ("queued", 1)
+    sandbox.go_on.set()
+    follow(client, third, over)
+    assert sandbox.ran == [CASE, "quiet-broadcast", "loader-seed-warning"]
+
+
+def test_one_address_has_one_run_at_a_time(client, sandbox):
+    job = press(client).json
+    assert press(client).json["id"] == job["id"]
+    refused = press(client, "quiet-broadcast")
+    assert refused.status_code == 429
+    assert "run under way" in refused.json["message"]
+    assert refused.headers["Retry-After"]
+
+
+def test_a_running_and_a_queued_job_can_be_cancelled_by_their_owner_only(client, sandbox):
+    first = press(client, address="192.0.2.1").json
+    second = press(client, "quiet-broadcast", address="192.0.2.2").json
+
+    def cancel(job, address):
+        return client.post(job["cancel"], headers=JSON, environ_overrides={"REMOTE_ADDR": address})
+
+    assert cancel(second, "192.0.2.9").json["state"] == "queued"
+    assert cancel(second, "192.0.2.2").json["state"] == "cancelled"
+    cancel(first, "192.0.2.1")
+    assert follow(client, first, over)["state"] == "cancelled"
+    assert press(client, "quiet-broadcast", address="192.0.2.2").json["state"] in ("queued", "running")
+    assert sandbox.ran[0] == CASE
+
+
+def test_a_sandbox_that_breaks_is_told_without_its_text(client, monkeypatch):
+    def broken(*args, **options):
+        raise RuntimeError("no engine at /secret/socket")
+
+    monkeypatch.setattr(running, "run_case", broken)
+    job = press(client).json
+    state = follow(client, job, over)
+    assert state["state"] == "failed"
+    assert "secret" not in str(state)
+
+
+def test_another_site_cannot_press_the_button(client):
+    assert press(client, **{"Sec-Fetch-Site": "cross-site"}).status_code == 403
+
+
+def test_too_many_runs_are_told_when_to_come_back(make_app, sandbox):
+    sandbox.go_on.set()
+    client = make_app(RUN=True, RUN_RATE="1/minute").test_client()
+    assert press(client).status_code == 200
+    refused = press(client)
+    assert refused.status_code == 429
+    assert int(refused.headers["Retry-After"]) > 0
+
+
+def test_without_script_a_page_follows_the_run(client, sandbox):
+    answer = client.post("/run?lang=zh", data={"case": CASE})
+    assert answer.status_code == 303
+    page = client.get(answer.location).text
+    assert '<html lang="zh-Hans">' in page
+    assert 'http-equiv="refresh"' in page
+    sandbox.go_on.set()
+    follow(client, press(client).json, over)
+    page = client.get(answer.location).text
+    assert "refresh" not in page
+    assert "RuntimeError: first" in page
+    assert "跑完了" in page
+
+
+@pytest.mark.parametrize("config", [{"RUN_BACKEND": "process"}, {"WORKERS": 2}])
+def test_what_would_be_unsafe_or_could_not_work_is_refused_at_the_start(library, config):
+    with pytest.raises(SettingError):
+        create_app({"LIBRARY": library, "RUN": True, **config})
+
+
+@pytest.mark.bubblewrap
+def test_a_case_really_runs(make_app):
+    client = make_app(RUN=True, RUN_BACKEND="bubblewrap").test_client()
+    job = press(client).json
+    deadline = time.monotonic() + 90
+    while not over(state := client.get(job["follow"], headers=JSON).json) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert state["state"] == "done"
+    ends = {event["role"]: event["text"] for event in state["events"] if event["stream"] == "end"}
+    assert ends == {"repro": "failed", "fix": "passed"}
+    assert any("mat1 and mat2 shapes cannot be multiplied (3x5 and 4x2)" in event["text"] for event in state["events"])
