@@ -31,12 +31,12 @@ from kb.stamps import listing
 from kb.store import string_sections, write_arrays
 from kb.template import Template, TemplateError, compile_template
 from kb.trie import trie_sections
+from kb.words import FOLDER as WORDS
 from kb.words import entry_texts, write_words
 
 __all__ = ["build", "templates_of"]
 
 _PARSED = "parsed.jsonl"
-_WORDS = "words"
 _SHORTEST_TAIL = 5
 
 
@@ -75,7 +75,7 @@ def templates_of(entry: Entry) -> Iterator[Template]:
 
 
 def _fill(new: str, current: str, folders: Sequence[str], stamps: str) -> None:
-    corpus, changed = _corpus(new, current, folders)
+    corpus = _corpus(new, current, folders)
     ledgers = load_ledgers([Path(folder) for folder in folders])
     entries = list(corpus)
     sections = _template_sections(entries)
@@ -96,9 +96,7 @@ def _fill(new: str, current: str, folders: Sequence[str], stamps: str) -> None:
     sections |= string_sections("slugs", numbers)
     sections["slugs.entry"] = array("I", [0, *numbers.values()])
     sections |= spell_sections(_vocabulary(entries))
-    sections |= write_words(
-        os.path.join(new, _WORDS), os.path.join(current, _WORDS) if current else "", entries, changed
-    )
+    sections |= write_words(os.path.join(new, WORDS), entries, ledgers.printed())
     write_arrays(os.path.join(new, MAIN), sections)
     Path(new, LISTING).write_text(stamps, "utf-8")
 
@@ -198,8 +196,8 @@ def _blobs(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {f"{name}.starts": starts, f"{name}.text": b"".join(encoded)}
 
 
-def _corpus(new: str, current: str, folders: Sequence[str]) -> tuple[Corpus, set[str]]:
-    """Return all entries and the slugs of those that were parsed now, and note in `new` what was parsed."""
+def _corpus(new: str, current: str, folders: Sequence[str]) -> Corpus:
+    """Return all entries, parsed now or before, and note in `new` what was parsed."""
     known = {}
     for line in _read(os.path.join(current, _PARSED)).splitlines() if current else ():
         row = json.loads(line)
@@ -207,7 +205,6 @@ def _corpus(new: str, current: str, folders: Sequence[str]) -> tuple[Corpus, set
     entries: dict[str, Entry] = {}
     redirects: dict[str, str] = {}
     faults: list[Fault] = []
-    changed: set[str] = set()
     with open(os.path.join(new, _PARSED), "w", encoding="utf-8") as file:
         for folder in map(Path, folders):
             for path in entry_files(folder):
@@ -218,7 +215,6 @@ def _corpus(new: str, current: str, folders: Sequence[str]) -> tuple[Corpus, set
                 else:
                     entry, found = parse(path, name=str(path.relative_to(folder.parent)))
                     faults += found
-                    changed.add(path.stem)
                 if entry is None or entry.id in entries:
                     continue
                 entries[entry.id] = entry
@@ -229,7 +225,7 @@ def _corpus(new: str, current: str, folders: Sequence[str]) -> tuple[Corpus, set
                     )
                     + "\n"
                 )
-    return Corpus(entries, tuple(faults), redirects), changed
+    return Corpus(entries, tuple(faults), redirects)
 
 
 def _restored(data: dict[str, Any], path: Path) -> Entry:

@@ -92,7 +92,7 @@ def _judged(index: Index, tokens: Sequence[Token], errors: Sequence[Spotted]) ->
                 if start <= tokens[hit.start].start:
                     rank = number
             found.append(_Found(hit, index.owners[hit.template], rank, typed, template, confidence))
-    causes = sum(error.role in ("error", "sign") for error in errors)
+    causes = sum(error.role == "error" for error in errors)
 
     def order(one: _Found) -> tuple[Any, ...]:
         aside = bool(causes) and causes <= one.rank < len(errors)

@@ -67,19 +67,18 @@ def matches_by_words(
 
 def traits(index: Index, view: View, errors: Sequence[Spotted]) -> list[Traits]:
     """Return what the likeliest entries share with the paste."""
-    searcher = index.words
+    vectors = index.vectors
     weights = weigh(view, errors, index.speller)
-    idf = {term: searcher.idf(term) for term in weights}
+    idf = {term: vectors.idf(term) for term in weights}
     total = sum(weight * idf[term] for term, weight in weights.items()) or 1.0
     said = _said(errors)
     found = []
-    for candidate in searcher.search(weights, _CANDIDATES):
-        row = searcher.entry(candidate.entry)
-        vector = row["terms"]
+    for candidate in index.words.search(weights, _CANDIDATES):
+        vector, phrases = vectors.said(candidate.entry)
         shared = sorted((term for term in weights if term in vector), key=lambda term: -weights[term] * idf[term])
         covered = sum(weights[term] * idf[term] for term in shared) / total
-        message = max((_alike(said, p, searcher.idf) for f, p in row["phrases"] if f == "message"), default=0.0)
-        phrase = max((_within(weights, p, searcher.idf) for f, p in row["phrases"] if f != "message"), default=0.0)
+        message = max((_alike(said, p, vectors.idf) for f, p in phrases if f == "message"), default=0.0)
+        phrase = max((_within(weights, p, vectors.idf) for f, p in phrases if f != "message"), default=0.0)
         found.append(Traits(candidate.entry, candidate.score, covered, message if said else 0.0, phrase, tuple(shared)))
     return found
 

@@ -87,6 +87,7 @@ class Index:
         self.owners = arrays["templates.owner"]
         self._words: Any = None
         self._speller: Any = None
+        self._vectors: Any = None
 
     def __len__(self) -> int:
         return len(self._blobs["heads"][0]) - 1
@@ -121,8 +122,17 @@ class Index:
         if self._words is None:
             from kb.words import Searcher
 
-            self._words = Searcher(self)
+            self._words = Searcher(self.folder, self.vectors, self.number)
         return self._words
+
+    @property
+    def vectors(self) -> Any:
+        """What each entry says, as weighted terms."""
+        if self._vectors is None:
+            from kb.vectors import Vectors
+
+            self._vectors = Vectors(self.arrays)
+        return self._vectors
 
     @property
     def speller(self) -> Any:

@@ -38,18 +38,20 @@ class Spotted(NamedTuple):
     role: str
 
 
-_TYPE = re.compile(
-    r"(?<![\w.`'\"])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}(?:[A-Za-z_]\w{0,60}(?:Error|Exception|Warning|error|exception|warning)"
-    r"|KeyboardInterrupt|SystemExit|StopIteration|Unsupported|BackendCompilerFailed|TritonMissing|InvalidCxxCompiler|ncclInvalidUsage|queue\.Empty))"
-    r"(?P<colon>\s?:(?:\s|$)|[ \t]*$|\s?[:\[(]\s?(?=[A-Z\"'\[]))",
+_SIGN = re.compile(
+    r"(?:Error|Exception|Warning|error|exception|warning|ERROR|Interrupt|SystemExit|StopIteration|Unsupported|BackendCompilerFailed"
+    r"|TritonMissing|InvalidCxxCompiler|ncclInvalidUsage|fatal|FATAL|Empty)(?![A-Za-z_])|Assertion |what\(\): |Segmentation fault|Bus error"
+)
+_AFTER = re.compile(
+    r"(?P<head>[ \t]+Traceback \(most recent)|(?P<code> (?:Code )?+[A-Z]{0,4}+#?+\d{1,6})?+(?: ?\([^()\n]{0,60}\))?+ ?:(?:[ \t]+|(?=[^:\s/\\])|(?P<bare>$))"
+    r"|\((?=['\"])|(?P<alone>[ \t]*$)",
     re.MULTILINE,
 )
-_OTHER = re.compile(
-    r"^(?P<where>.{0,300}?)(?P<what>Assertion .{1,300}? failed|Segmentation fault|Bus error|what\(\): |OMP: Error #\d++"
-    r"|(?:^|(?<=\s))(?:[\w./-]{1,40}: )?(?:fatal|error|ERROR)(?=: ?\S))(?P<rest>.*)$",
-    re.MULTILINE,
+_NAME_BEFORE = re.compile(r"[\w.]{0,200}$", re.ASCII)
+_BEFORE_GENERIC = re.compile(
+    r"\s*(?:[\w./\\+-]{1,200}(?:\(\d+\))?\s?:[\d:]*\s*){0,3}(?:fatal |internal )?$|.{0,200}[\])]\s*$", re.IGNORECASE
 )
-_NO_ERROR = re.compile(r"\s*(?:raise|except|assert|return|import|from|if|warnings\.)\b|.*\braise\s")
+_NO_ERROR = re.compile(r"\s*(?:raise|except|assert|return|import|from|if|warnings\.)\b|.{0,400}\braise\s")
 _REPORTERS = re.compile(
     r"Caught \w+ in (?:DataLoader worker process|replica|pin memory thread)|ChildFailedError|ProcessRaisedException|ProcessExitedException"
     r"|CUDA kernel errors might be asynchronously reported|RayTaskError|RemoteError|SystemExit|queue\.Empty|KeyboardInterrupt"
@@ -81,7 +83,7 @@ def find_errors(view: View) -> list[Spotted]:
             ordered.insert(ordered.index(found[index - 1]), error)
         else:
             ordered.append(error)
-    rank = {"error": 0, "sign": 1, "warning": 2, "reporter": 3}
+    rank = {"error": 0, "warning": 1, "reporter": 2}
     ordered.sort(key=lambda error: rank[error.role])
     return ordered
 
@@ -100,48 +102,70 @@ def own_frame(view: View, error: Spotted) -> Frame | None:
 
 
 def _spot(text: str) -> list[Spotted]:
+    """Return every error in the order of the text, each type and message once; a heading only where its error was cut off."""
     found: dict[tuple[str, str], Spotted] = {}
-    for head in _TYPE.finditer(text):
-        line_start = text.rfind("\n", 0, head.start()) + 1
-        line_end = text.find("\n", head.end())
+    headings: list[Spotted] = []
+    past = -1
+    for sign in _SIGN.finditer(text):
+        if sign.start() < past:
+            continue
+        line_start = text.rfind("\n", 0, sign.start()) + 1
+        line_end = text.find("\n", sign.end())
         line_end = len(text) if line_end < 0 else line_end
-        before = text[line_start : head.start()]
-        if _NO_ERROR.match(text, line_start, head.start() + 1) or text.startswith("Traceback", head.end()):
+        one = _read(text, sign, line_start, line_end)
+        if one is None:
             continue
-        type_ = head["type"]
-        if not head["colon"].strip() and before.strip():
+        if one.role == "heading":
+            headings.append(one)
             continue
-        message = text[head.end() : line_end].strip() if head.end() <= line_end else ""
-        message_start = head.end()
-        if not message and "\n" not in head["colon"]:
-            message = text[line_end + 1 :].partition("\n")[0].strip() if head["colon"].strip() else ""
-        _add(found, type_, message, head.start(), message_start)
-    covered = [(error.start, error.start + len(error.type) + len(error.message) + 40) for error in found.values()]
-    for other in _OTHER.finditer(text):
-        start = other.start("what")
-        if any(low <= start <= high for low, high in covered) or _NO_ERROR.match(other.group()):
-            continue
-        what = other["what"]
-        message = (what if what.startswith("Assertion") else "") + other["rest"]
-        _add(
-            found,
-            what.split(" ")[0].strip(":()") if not what.startswith("what") else "c10::Error",
-            message.strip(": "),
-            start,
-            start,
-        )
+        past = one.message_start
+        _add(found, one)
+    types = {type_ for type_, _ in found}
+    for one in headings:
+        if one.type not in types:
+            _add(found, one._replace(role="error"))
     return sorted(found.values(), key=lambda error: error.start)
 
 
-def _add(found: dict[tuple[str, str], Spotted], type_: str, message: str, start: int, message_start: int) -> None:
-    role = "error"
-    if _REPORTERS.search(f"{type_}: {message}"):
-        role = "reporter"
-    elif type_.lower().endswith("warning"):
-        role = "warning"
-    elif type_ in ("Segmentation", "Bus", "fatal", "error", "ERROR"):
-        role = "sign"
-    found.setdefault((type_, message[:200]), Spotted(type_, message, start, message_start, role))
+def _read(text: str, sign: re.Match[str], line_start: int, line_end: int) -> Spotted | None:
+    """Return the error whose name ends in `sign`, or None when the word only speaks of one."""
+    word = sign.group()
+    if word in ("Assertion ", "what(): ", "Segmentation fault", "Bus error"):
+        type_ = "c10::Error" if word == "what(): " else word.strip()
+        start = sign.end() if word == "what(): " else sign.start()
+        if word == "Assertion " and "failed" not in text[start:line_end]:
+            return None
+        return Spotted(type_, text[start:line_end].strip(), sign.start(), start, "error")
+    if _NO_ERROR.match(text, line_start, sign.end()):
+        return None
+    before = _NAME_BEFORE.search(text[line_start : sign.start()])
+    name = before.group() if before else ""
+    start = sign.start() - len(name)
+    after = _AFTER.match(text, sign.end(), line_end)
+    if after is None or name.startswith("."):
+        return None
+    type_ = (name + word).lstrip(".")
+    message = text[after.end() : line_end].strip()
+    lead = text[line_start:start]
+    if not name or type_[0].isdigit():
+        if not message or not _BEFORE_GENERIC.match(lead):
+            return None
+        return Spotted(type_ + (after["code"] or ""), message, start, after.end(), "error")
+    if after["head"]:
+        return Spotted(type_, "", start, after.end(), "heading")
+    if after["alone"] is not None and lead.strip():
+        return None
+    if after["bare"] is not None or (not message and after["alone"] is None):
+        message = text[line_end + 1 :].partition("\n")[0].strip()
+    return Spotted(type_, message, start, after.end(), "error")
+
+
+def _add(found: dict[tuple[str, str], Spotted], one: Spotted) -> None:
+    if _REPORTERS.search(f"{one.type}: {one.message}"):
+        one = one._replace(role="reporter")
+    elif one.type.lower().endswith("warning"):
+        one = one._replace(role="warning")
+    found.setdefault((one.type, one.message[:200]), one)
 
 
 def _frame(text: str, found: re.Match[str], end: int) -> Frame:

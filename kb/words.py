@@ -1,16 +1,15 @@
 """The Whoosh index of the entries' words, behind a small interface: weighted terms in, entries out.
 
-BM25F as its authors defined it: an entry's term frequencies are weighted by field and added up before they saturate. So one posting list per term is
-read, however many fields there are. What was pasted never meets a query parser: queries are terms.
+BM25F as its authors defined it: an entry's term frequencies are weighted by field and added up before they saturate. So
+one posting list per term is read, however many fields there are. What was pasted never meets a query parser: queries
+are terms.
 """
 
 from __future__ import annotations
 
-import json
-import math
 import os
-from array import array
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from whoosh import index as whoosh_index
@@ -22,16 +21,36 @@ from whoosh.scoring import BaseScorer, WeightingModel
 
 from kb.analysis import terms
 from kb.entry import LANGUAGES, Entry
-from kb.store import StringTable, string_sections
+from kb.vectors import Vectors, vector_sections
 
-__all__ = ["Candidate", "Searcher", "entry_texts", "write_words"]
+__all__ = ["FOLDER", "Candidate", "Searcher", "entry_texts", "write_words"]
 
-WEIGHTS = {"title": 4.0, "alias": 3.0, "message": 2.5, "api": 2.0, "tag": 2.5, "slug": 3.0, "prose": 1.0, "code": 0.4}
+FOLDER = "words"
+"""The folder of the Whoosh index below that of an index."""
+
+WEIGHTS = {
+    "title": 4.0,
+    "alias": 3.0,
+    "slug": 3.0,
+    "message": 2.5,
+    "tag": 2.5,
+    "api": 2.0,
+    "prose": 1.0,
+    "trace": 0.7,
+    "code": 0.4,
+}
 """How much a term counts in each field."""
 
-_K1, _B = 1.6, 0.3
+_K1 = 5.0
+"""How slowly a term's weight in an entry saturates: a title alone reaches not quite half of what is possible."""
+
 _MAX_POSTINGS = 12_000
-"""Postings read for one query: the rarest terms come first, and what would go beyond is left out."""
+"""Postings read for one query."""
+
+_MAX_TERMS = 60
+"""Terms asked in one query: those of a long paste beyond that tell next to nothing."""
+
+_FUNCTION = re.compile(r'File "…[^"]*", line \d+, in (\w+)')
 
 
 class Candidate(NamedTuple):
@@ -93,38 +112,30 @@ def entry_texts(entry: Entry) -> Iterator[tuple[str, str]]:
         yield "code", case.repro.source
 
 
-def write_words(new: str, old: str, entries: Sequence[Entry], changed: set[str]) -> dict[str, Any]:
-    """Write the Whoosh index into `new`, from `old` where there is one with only `changed` entries indexed again; return sections for the store."""
-    rows = []
+def write_words(folder: str, entries: Sequence[Entry], printed: Mapping[str, str]) -> dict[str, Any]:
+    """Write the Whoosh index into `folder` and return the sections for the store; `printed` is what each case's repro printed."""
     vectors = []
+    phrases = []
     for entry in entries:
         vector: dict[str, float] = {}
-        phrases = []
-        for field, text in entry_texts(entry):
+        short = []
+        for field, text in [*entry_texts(entry), *_traces(entry, printed)]:
             found = terms(text)
             if field in ("title", "alias", "message"):
-                phrases.append([field, sorted(set(found))])
+                short.append((field, sorted(set(found))))
             for term in found:
                 vector[term] = vector.get(term, 0.0) + WEIGHTS[field]
         vectors.append(vector)
-        rows.append({"terms": vector, "phrases": phrases})
-    _write(new, entries, vectors)
-    lexicon: dict[str, int] = {}
-    for vector in vectors:
-        for term in vector:
-            lexicon[term] = lexicon.get(term, 0) + 1
-    starts, blob = array("Q", [0]), bytearray()
-    for row in rows:
-        blob += json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()
-        starts.append(len(blob))
-    lengths = array("d", [sum(vector.values()) for vector in vectors])
-    return {
-        **string_sections("lexicon", lexicon),
-        "lexicon.entries": array("I", [0, *lexicon.values()]),
-        "vectors.starts": starts,
-        "vectors.text": bytes(blob),
-        "vectors.length": lengths,
-    }
+        phrases.append(short)
+    _write(folder, entries, vectors)
+    return vector_sections(vectors, phrases)
+
+
+def _traces(entry: Entry, printed: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the functions that the repros' tracebacks go through: a paste whose last lines are missing still has those."""
+    for case in entry.cases:
+        for function in sorted(set(_FUNCTION.findall(printed.get(case.id, "")))):
+            yield "trace", function
 
 
 def _write(folder: str, entries: Sequence[Entry], vectors: Sequence[Mapping[str, float]]) -> None:
@@ -162,50 +173,28 @@ class _Scorer(BaseScorer):  # type: ignore[misc]
 
 
 class Searcher:
-    """Find entries by weighted terms."""
+    """Finds entries by weighted terms."""
 
-    def __init__(self, index: Any) -> None:
-        arrays = index.arrays
-        self._index = index
-        self._searcher = whoosh_index.open_dir(os.path.join(index.folder, "words")).searcher()
-        self._lexicon = StringTable(arrays, "lexicon")
-        self._entries = arrays["lexicon.entries"]
-        self._starts, self._text = arrays["vectors.starts"], arrays["vectors.text"]
-        self.size = len(index)
-
-    def idf(self, term: str) -> float:
-        """Return how much the term tells, in nats: what the share of entries that have it leaves open; a term that none has tells the most."""
-        number = self._lexicon.number(term)
-        count = self._entries[number] if number else 0
-        return math.log(1 + (self.size - count + 0.5) / (count + 0.5))
-
-    def known(self, term: str) -> bool:
-        """Tell whether an entry has the term."""
-        return bool(self._lexicon.number(term))
-
-    def count(self, term: str) -> int:
-        """Return in how many entries the term stands."""
-        number = self._lexicon.number(term)
-        return int(self._entries[number]) if number else 0
+    def __init__(self, folder: str, vectors: Vectors, number: Callable[[str], int]) -> None:
+        self._searcher = whoosh_index.open_dir(os.path.join(folder, FOLDER)).searcher()
+        self._vectors = vectors
+        self._number = number
 
     def search(self, weights: Mapping[str, float], limit: int) -> list[Candidate]:
-        """Return the entries with the highest BM25F score for these terms, best first."""
-        idf = {term: weight * self.idf(term) for term, weight in weights.items() if self.known(term)}
-        chosen, room = [], _MAX_POSTINGS
-        for term in sorted(idf, key=lambda term: -idf[term]):
-            room -= self.count(term)
-            if chosen and room < 0:
-                continue
-            chosen.append(term)
+        """Return the entries with the highest BM25F score for these terms, best first.
+
+        The terms that tell the most are asked, as many as stand in no more than `_MAX_POSTINGS` entries together.
+        """
+        counts = {term: count for term in weights if (count := self._vectors.count(term))}
+        worth = {term: weights[term] * self._vectors.idf(term) for term in counts}
+        chosen: list[str] = []
+        room = _MAX_POSTINGS
+        for term in sorted(worth, key=lambda term: -worth[term])[:_MAX_TERMS]:
+            room -= counts[term]
+            if room >= 0 or not chosen:
+                chosen.append(term)
         if not chosen:
             return []
-        query = Or([Term("terms", term) for term in chosen])
-        found = self._searcher
-        found.weighting = _Saturated(idf)
-        results = found.search(query, limit=limit)
-        return [Candidate(self._index.number(hit["slug"]), float(hit.score)) for hit in results]
-
-    def entry(self, number: int) -> dict[str, Any]:
-        """Return the entry's weighted terms (`terms`) and the terms of its titles, aliases and messages (`phrases`)."""
-        loaded: dict[str, Any] = json.loads(bytes(self._text[self._starts[number] : self._starts[number + 1]]))
-        return loaded
+        self._searcher.weighting = _Saturated(worth)
+        found = self._searcher.search(Or([Term("terms", term) for term in chosen]), limit=limit)
+        return [Candidate(self._number(hit["slug"]), float(hit.score)) for hit in found]

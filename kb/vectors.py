@@ -1,0 +1,63 @@
+"""What each entry says, as weighted terms, and how much a term tells: read from the store without Whoosh."""
+
+from __future__ import annotations
+
+import json
+import math
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kb.store import Arrays, StringTable, string_sections
+
+__all__ = ["Said", "Vectors", "vector_sections"]
+
+
+class Said(NamedTuple):
+    """An entry's weighted terms, and the terms of its titles, aliases and messages, each with the field's name."""
+
+    terms: dict[str, float]
+    phrases: list[tuple[str, list[str]]]
+
+
+def vector_sections(
+    vectors: Sequence[Mapping[str, float]], phrases: Sequence[Sequence[tuple[str, Sequence[str]]]]
+) -> dict[str, Any]:
+    """Return the sections for `kb.store`; entries are numbered in their order."""
+    lexicon: dict[str, int] = {}
+    starts, blob = array("Q", [0]), bytearray()
+    for vector, short in zip(vectors, phrases, strict=True):
+        for term in vector:
+            lexicon[term] = lexicon.get(term, 0) + 1
+        blob += json.dumps([vector, short], ensure_ascii=False, separators=(",", ":")).encode()
+        starts.append(len(blob))
+    return {
+        **string_sections("lexicon", lexicon),
+        "lexicon.entries": array("I", [0, *lexicon.values()]),
+        "vectors.starts": starts,
+        "vectors.text": bytes(blob),
+    }
+
+
+class Vectors:
+    """Reads what `vector_sections` wrote."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._lexicon = StringTable(arrays, "lexicon")
+        self._entries = arrays["lexicon.entries"]
+        self._starts, self._text = arrays["vectors.starts"], arrays["vectors.text"]
+        self._size = len(self._starts) - 1
+
+    def count(self, term: str) -> int:
+        """Return in how many entries the term stands."""
+        return int(self._entries[self._lexicon.number(term)])
+
+    def idf(self, term: str) -> float:
+        """Return how much the term tells, in nats: the fewer entries have it the more, and most where none has."""
+        count = self.count(term)
+        return math.log(1 + (self._size - count + 0.5) / (count + 0.5))
+
+    def said(self, number: int) -> Said:
+        """Return what the entry of that number says."""
+        terms, phrases = json.loads(bytes(self._text[self._starts[number] : self._starts[number + 1]]))
+        return Said(terms, phrases)
