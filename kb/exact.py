@@ -46,7 +46,7 @@ def matches_by_message(
     """
     lines = pasted.split("\n")
     matches: dict[int, Match] = {}
-    for one in _judged(index, tokens, errors):
+    for one in _judged(index, view, tokens, errors):
         if one.entry not in matches:
             matches[one.entry] = _matched(index, view, tokens, one, lines)
     return list(matches.values())
@@ -77,20 +77,17 @@ def fill(line: str, values: dict[str, str]) -> str | None:
     return "".join(parts)
 
 
-def _judged(index: Index, tokens: Sequence[Token], errors: Sequence[Spotted]) -> list[_Found]:
-    """Return the templates that match, best first."""
-    places = sorted((error.start, rank) for rank, error in enumerate(errors))
+def _judged(index: Index, view: View, tokens: Sequence[Token], errors: Sequence[Spotted]) -> list[_Found]:
+    """Return the templates that match, best first; those that nothing in the message tells apart by what the paste says."""
     found = []
     for hit in index.trie.find(tokens):
         template = index.template(hit.template)
         type_ = template["type"].lower()
         typed = bool(type_) and hit.start > 0 and tokens[hit.start - 1].text.rpartition(".")[2] == type_
-        confidence = _confidence(hit, template, typed, ended=hit.end == len(tokens))
+        rank = _error_at(errors, tokens[hit.start].start)
+        ended = hit.end == len(tokens) or (rank < len(errors) and _is_all_of_it(view, tokens, hit, errors[rank]))
+        confidence = _confidence(hit, template, typed, ended=ended)
         if confidence:
-            rank = len(errors)
-            for start, number in places:
-                if start <= tokens[hit.start].start:
-                    rank = number
             found.append(_Found(hit, index.owners[hit.template], rank, typed, template, confidence))
     causes = sum(error.role == "error" for error in errors)
 
@@ -99,32 +96,60 @@ def _judged(index: Index, tokens: Sequence[Token], errors: Sequence[Spotted]) ->
         warns = one.template["type"].endswith("Warning")
         return _LEVEL[one.confidence], aside, warns, one.rank, -sum(one.template["tells"]), not one.typed
 
-    return sorted(_not_covered(found), key=order)
+    ordered = sorted(_not_covered(found), key=order)
+    tied = [one for one in ordered if order(one) == order(ordered[0])]
+    if len({one.entry for one in tied}) > 1:
+        from kb.guess import closest
+
+        likeness = closest(index, view, errors, [one.entry for one in tied])
+        tied.sort(key=lambda one: -likeness[one.entry])
+    return [*tied, *ordered[len(tied) :]]
+
+
+def _error_at(errors: Sequence[Spotted], offset: int) -> int:
+    """Return the place, in the order of causes, of the error in whose text the offset is; their number where none is."""
+    before = [(error.start, rank) for rank, error in enumerate(errors) if error.start <= offset]
+    return max(before)[1] if before else len(errors)
+
+
+def _is_all_of_it(view: View, tokens: Sequence[Token], hit: Hit, error: Spotted) -> bool:
+    """Tell whether the hit is the error's message from its first word to the end of its line."""
+    line_end = view.text.find("\n", error.message_start)
+    starts_it = not view.text[error.message_start : tokens[hit.start].start].strip(" '\"`([{:")
+    return starts_it and (line_end < 0 or tokens[hit.end].start > line_end)
 
 
 def _confidence(hit: Hit, template: dict[str, Any], typed: bool, *, ended: bool) -> Confidence | None:
     """Tell how sure a match of this template is, or None when it has matched too little to say anything.
 
     What was matched of a part is measured by how much its words tell: `object has no attribute` stands in many messages.
+    `ended` says that the paste, or the error's message in it, ends where the template was left.
     """
     tells: list[float] = template["tells"]
     if hit.whole and not template["tail"]:
         return "exact" if hit.literals >= 3 or typed else None
     told = sum(tells[: hit.literals])
+    if ended and not template["tail"]:
+        return "exact" if told >= _LEAST_TOLD else "likely" if 2 * told >= _LEAST_TOLD else None
     if told < _LEAST_TOLD:
         return None
-    if hit.whole or ended:
+    if hit.whole:
         return "exact" if told >= 2 * _LEAST_TOLD else "likely"
     return "likely" if told >= _PART * sum(tells) else None
 
 
 def _not_covered(found: list[_Found]) -> list[_Found]:
-    """Leave out a match that lies inside a longer one of another template, or starts where a more specific one does."""
+    """Leave out a match that lies inside a longer one, or that a more specific one starts with; keep two that are alike."""
     kept: list[_Found] = []
-    for one in sorted(found, key=lambda one: (-(one.hit.literals + 2 * one.hit.whole), not one.typed)):
-        if not any(other.hit.start <= one.hit.start and one.hit.end <= other.hit.end for other in kept):
+    for one in sorted(found, key=_specific, reverse=True):
+        covering = [other for other in kept if other.hit.start <= one.hit.start and one.hit.end <= other.hit.end]
+        if all(_specific(other) == _specific(one) and other.entry != one.entry for other in covering):
             kept.append(one)
     return kept
+
+
+def _specific(one: _Found) -> tuple[int, bool]:
+    return one.hit.literals + 2 * one.hit.whole, one.typed
 
 
 def _matched(index: Index, view: View, tokens: Sequence[Token], one: _Found, lines: Sequence[str]) -> Match:

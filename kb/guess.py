@@ -14,6 +14,7 @@ from kb.lexer import Token, lex
 from kb.paste import Spotted
 from kb.query import weigh
 from kb.result import Evidence, Match
+from kb.vectors import SATURATION
 
 __all__ = ["Traits", "matches_by_words"]
 
@@ -63,6 +64,18 @@ def matches_by_words(
             )
         )
     return [*likely, *(one for one in known if one not in likely), *guessed][:limit]
+
+
+def closest(index: Index, view: View, errors: Sequence[Spotted], entries: Sequence[int]) -> dict[int, float]:
+    """Return how much each of the entries has of what the paste says beside its error, as a sum of BM25 terms."""
+    vectors = index.vectors
+    weights = weigh(view, errors, index.speller)
+    scores = {}
+    for entry in entries:
+        said = vectors.said(entry).terms
+        shared = [term for term in weights if term in said]
+        scores[entry] = sum(weights[t] * vectors.idf(t) * said[t] / (said[t] + SATURATION) for t in shared)
+    return scores
 
 
 def traits(index: Index, view: View, errors: Sequence[Spotted]) -> list[Traits]:

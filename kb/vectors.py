@@ -10,7 +10,11 @@ from typing import Any, NamedTuple
 
 from kb.store import Arrays, StringTable, string_sections
 
-__all__ = ["Said", "Vectors", "vector_sections"]
+__all__ = ["SATURATION", "Said", "Vectors", "vector_sections"]
+
+
+SATURATION = 5.0
+"""How slowly a term's weight in an entry saturates (BM25's k1): a title alone reaches not quite half of what is possible."""
 
 
 class Said(NamedTuple):

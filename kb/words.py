@@ -21,7 +21,7 @@ from whoosh.scoring import BaseScorer, WeightingModel
 
 from kb.analysis import terms
 from kb.entry import LANGUAGES, Entry
-from kb.vectors import Vectors, vector_sections
+from kb.vectors import SATURATION, Vectors, vector_sections
 
 __all__ = ["FOLDER", "Candidate", "Searcher", "entry_texts", "write_words"]
 
@@ -40,9 +40,6 @@ WEIGHTS = {
     "code": 0.4,
 }
 """How much a term counts in each field."""
-
-_K1 = 5.0
-"""How slowly a term's weight in an entry saturates: a title alone reaches not quite half of what is possible."""
 
 _MAX_POSTINGS = 12_000
 """Postings read for one query."""
@@ -166,10 +163,10 @@ class _Scorer(BaseScorer):  # type: ignore[misc]
 
     def score(self, matcher: Any) -> float:
         weight = matcher.weight()
-        return float(self._idf * weight * (_K1 + 1) / (weight + _K1))
+        return float(self._idf * weight * (SATURATION + 1) / (weight + SATURATION))
 
     def max_quality(self) -> float:
-        return self._idf * (_K1 + 1)
+        return self._idf * (SATURATION + 1)
 
 
 class Searcher:
