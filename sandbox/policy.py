@@ -13,6 +13,7 @@ HOSTS = {HOSTNAME: "127.0.0.1", f"{HOSTNAME}-mapped": "::ffff:127.0.0.1"}  # glo
 NAME = "kb-sandbox"  # prefix of containers, control groups and folders
 TMP = "/tmp"
 SHARED = ("/dev/shm",)
+GVISOR_PIDS = 256  # threads for gVisor's own kernel
 INODES = 100_000  # files in /tmp, where the engine can limit them
 CONTAINER_PATH = "/opt/venv/bin:/opt/conda/bin:/usr/local/bin:/usr/bin:/bin"  # ours, and where others keep Python
 IMAGE = "kb-sandbox"
@@ -76,11 +77,12 @@ def rlimits(limits: Limits, *, data: bool, processes: bool) -> dict[str, int]:
     return chosen
 
 
-def container(setup: Setup) -> dict[str, Any]:
+def container(setup: Setup, *, gvisor: bool = False) -> dict[str, Any]:
     """The host side of a container, as keyword arguments of the docker SDK's `create_host_config`.
 
     The engine's own system call filter stays in force; the worker adds its own. Containers never get a network, so the
-    loopback interface is all they have.
+    loopback interface is all they have. gVisor's kernel is itself a process with many threads, and panics when it gets
+    no more; there the worker counts what the program starts.
     """
     return {
         "network_mode": "none",
@@ -92,7 +94,7 @@ def container(setup: Setup) -> dict[str, Any]:
         "privileged": False,
         "mem_limit": setup.memory,
         "memswap_limit": setup.memory,
-        "pids_limit": setup.pids,
+        "pids_limit": 4 * setup.pids + GVISOR_PIDS if gvisor else setup.pids,
         "nano_cpus": int(setup.cpus * 1e9),
         "shm_size": setup.shm,
         "tmpfs": {TMP: f"rw,nosuid,nodev,noexec,mode=1777,size={setup.tmp},nr_inodes={INODES}"},

@@ -76,6 +76,7 @@ class Worker:
         self.usable = True
         self.versions: dict[str, str] = {}
         self._ready = False
+        self._key = ""
         self._started = time.monotonic()
         self._count = 0
         first = {**started.settings, "preload": list(setup.preload), "modules": modules()}
@@ -102,6 +103,7 @@ class Worker:
                 self._fail("it ended while importing")
             if answer and answer["event"] == "ready":
                 versions = answer.get("versions")
+                self._key = str(answer.get("key"))
                 if isinstance(versions, dict):
                     self.versions = {str(name)[:40]: str(version)[:40] for name, version in versions.items()}
                 self._ready = True
@@ -130,11 +132,13 @@ class Worker:
         return self._outcome(program, answer, heard, seconds)
 
     def _await(self, limit: float, room: int, cancel: threading.Event, heard: _Heard) -> dict[str, Any] | None:
-        """The outcome's answer; None when the program was cancelled, is overdue, or talks beyond its limit."""
+        """The outcome's answer; None when the program was cancelled or is overdue, or when an answer is not the worker's."""
         while not cancel.is_set() and time.monotonic() < limit:
             answer = self._link.receive(min(0.1, max(limit - time.monotonic(), 0.001)))
             if answer is None:
                 continue
+            if answer.get("key") != self._key:
+                return None
             if answer["event"] == "outcome" and answer.get("id") == self._count:
                 return answer
             if answer["event"] == "output" and not heard.take(answer, room):

@@ -61,14 +61,17 @@ class Docker:
             client.close()
             raise
         settings: dict[str, Any] = {"uid": None, "seccomp": True, "tmp": policy.TMP, "shared": list(policy.SHARED), "env": {}}
-        return Started(link, settings, lambda program: job(program, watched=False, shared=[]))
+        return Started(link, settings, lambda program: job(program, watched=self._gvisor(), shared=[]))
+
+    def _gvisor(self) -> bool:
+        return "runsc" in (self._runtime or "")
 
     def _create(self, client: Any, setup: Setup) -> str:
         """The id of a new container; it is not started yet."""
         from docker.errors import APIError
         from docker.types import DeviceRequest
 
-        host = policy.container(setup)
+        host = policy.container(setup, gvisor=self._gvisor())
         if self._runtime:
             host["runtime"] = self._runtime
         if setup.device == "cuda":
@@ -146,10 +149,11 @@ class ContainerLink:
     def close(self) -> Death:
         if self._death is None:
             self._answers.stop()
-            out_of_memory = False
+            state: dict[str, Any] = {}
             with contextlib.suppress(Exception):
-                out_of_memory = bool(self._client.inspect_container(self._container)["State"]["OOMKilled"])
-            self._death = Death(out_of_memory, last_line(self._errors))
+                state = self._client.inspect_container(self._container)["State"]
+            exited = "" if state.get("Running") else f"its first process ended with status {state.get('ExitCode')}"
+            self._death = Death(bool(state.get("OOMKilled")), last_line(self._errors) or exited)
             _remove(self._client, self._container)
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)

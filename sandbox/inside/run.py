@@ -73,12 +73,15 @@ def _completion(
     descriptor: int,
     write: Callable[[int, bytes], int] = os.write,
     frame: Callable[[int], types.FrameType] = sys._getframe,
+    pid: Callable[[], int] = os.getpid,
 ) -> Callable[[], NoReturn]:
     """A function that writes the completion record, bound to the real functions before the program can patch them."""
 
+    owner = pid()
+
     def finished() -> NoReturn:
         below = frame(1)
-        if below.f_back is None and below.f_code.co_filename == "<string>":
+        if pid() == owner and below.f_back is None and below.f_code.co_filename == "<string>":
             write(descriptor, nonce)
         _leave(0)
 

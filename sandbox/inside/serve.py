@@ -65,6 +65,7 @@ class Worker:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.set_wakeup_fd(wakeup_writer, warn_on_full_buffer=False)
         self._wakeup_writer = wakeup_writer
+        self._key = bytearray(os.urandom(16))
 
     def serve(self) -> Run:
         """Answers requests; returns in the forked process of a program."""
@@ -90,7 +91,8 @@ class Worker:
         os._exit(0)
 
     def _answer(self, **answer: Any) -> None:
-        line = json.dumps(answer).encode() + b"\n"
+        """Sends one answer; the key shows that it comes from the worker and not from a program that found the pipe."""
+        line = json.dumps({"key": self._key.hex(), **answer}).encode() + b"\n"
         while line:
             line = line[os.write(self._answers, line) :]
 
@@ -146,6 +148,7 @@ class Worker:
 
     def _child(self, job: dict[str, Any], pipes: dict[str, tuple[int, int]], handover: tuple[int, int] | None) -> Run:
         """Turns the forked copy of the worker into the program's process."""
+        self._key[:] = bytes(len(self._key))
         os.setpgid(0, 0) if sys.platform == "darwin" else os.setsid()
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
