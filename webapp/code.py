@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -42,12 +43,14 @@ class _Span(NamedTuple):
     end: int
 
 
+@lru_cache(maxsize=2048)
 def highlight(source: str) -> Markup:
     """Return the program as HTML, coloured, one line per line."""
     return Markup("\n").join(_markup(tokens) for tokens in _token_lines(source))
 
 
-def difference(before: str, after: str) -> list[Line]:
+@lru_cache(maxsize=1024)
+def difference(before: str, after: str) -> tuple[Line, ...]:
     """Return the lines that lead from one program to the other; changed words of similar lines are in `<b>`."""
     old, new = before.rstrip("\n").split("\n"), after.rstrip("\n").split("\n")
     old_tokens, new_tokens = _token_lines(before), _token_lines(after)
@@ -59,7 +62,7 @@ def difference(before: str, after: str) -> list[Line]:
         removed, added = _changed_words(old[i1:i2], new[j1:j2])
         lines += [Line("removed", _markup(old_tokens[i], removed.get(i - i1, ()))) for i in range(i1, i2)]
         lines += [Line("added", _markup(new_tokens[j], added.get(j - j1, ()))) for j in range(j1, j2)]
-    return lines
+    return tuple(lines)
 
 
 def _token_lines(source: str) -> list[list[tuple[str, str]]]:

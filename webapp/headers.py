@@ -36,11 +36,10 @@ def init_app(app: Flask) -> None:
 
 
 def _protect(response: Response) -> Response:
-    for name, value in _HEADERS.items():
-        response.headers.setdefault(name, value)
+    response.headers.extend(_HEADERS)
     public = request.path.startswith(("/api/", "/static/"))
-    response.headers.setdefault("Cross-Origin-Resource-Policy", "cross-origin" if public else "same-origin")
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin" if public else "same-origin"
     if request.is_secure:
-        response.headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+        response.headers["Strict-Transport-Security"] = "max-age=31536000"
     response.headers.setdefault("Cache-Control", "no-store")
     return response

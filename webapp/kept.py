@@ -1,52 +1,69 @@
-"""Pages that stay the same until an entry changes: rendered once per language, then served from memory with an ETag."""
+"""Pages that stay the same until an entry changes: rendered once per language, then served from memory with an ETag.
+
+What is kept is bounded: only addresses that exist are rendered, and a new state of the entries starts empty.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec
+from http import HTTPStatus
+from typing import Any, ParamSpec
 
 from flask import Response, current_app, request
+from markupsafe import Markup
 
 from webapp.asking import current_knowledge
 from webapp.language import HTML_LANG, chosen, current
 
-__all__ = ["kept"]
+__all__ = ["kept", "kept_part"]
 
 P = ParamSpec("P")
 
 
-def _pages(stamp: str) -> dict[tuple[str, ...], tuple[bytes, str]]:
-    """Return what the application has rendered from this state of the entries."""
-    held = current_app.extensions.get("kb-pages")
-    if held is None or held[0] != stamp:
-        held = current_app.extensions["kb-pages"] = stamp, {}
-    pages: dict[tuple[str, ...], tuple[bytes, str]] = held[1]
-    return pages
-
-
 def kept(render: Callable[P, str]) -> Callable[P, Response]:
-    """Turn a function that renders a page into a view that keeps it.
-
-    What is kept is bounded: only addresses that exist are rendered, and a new state of the entries starts empty.
-    """
+    """Turn a function that renders a page into a view that keeps it."""
 
     @wraps(render)
     def view(*args: P.args, **kwargs: P.kwargs) -> Response:
-        lang = current()
-        pages = _pages(current_knowledge().stamp)
-        key = (request.path, lang, chosen(request) or "")
-        if key not in pages:
+        key = (request.path, current(), chosen(request) or "")
+        held = _held()
+        if key not in held:
             body = render(*args, **kwargs).encode()
-            pages[key] = body, hashlib.blake2b(body, digest_size=12).hexdigest()
-        body, etag = pages[key]
-        response = Response(body, mimetype="text/html")
-        response.set_etag(etag)
-        response.headers["Cache-Control"] = "public, no-cache"
-        response.headers["Content-Language"] = HTML_LANG[lang]
-        response.vary.add("Accept-Language")
-        response.make_conditional(request)
-        return response
+            held[key] = body, _headers(body)
+        body, headers = held[key]
+        if request.if_none_match.contains_weak(headers[0][1].strip('"')):
+            return Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
+        return Response(body, headers=headers, mimetype="text/html")
 
     return view
+
+
+def kept_part(name: str, render: Callable[[], str]) -> Markup:
+    """Return a part of a page in the current language, rendered once; `name` says what it is and of which entry."""
+    key = (name, current(), chosen(request) or "")
+    held = _held()
+    if key not in held:
+        held[key] = Markup(render())  # noqa: S704 - a rendered template
+    part: Markup = held[key]
+    return part
+
+
+def _held() -> dict[tuple[str, ...], Any]:
+    """Return what the application has rendered from this state of the entries."""
+    stamp = current_knowledge().stamp
+    pages = current_app.extensions.get("kb-pages")
+    if pages is None or pages[0] != stamp:
+        pages = current_app.extensions["kb-pages"] = stamp, {}
+    held: dict[tuple[str, ...], Any] = pages[1]
+    return held
+
+
+def _headers(body: bytes) -> list[tuple[str, str]]:
+    return [
+        ("ETag", f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'),
+        ("Cache-Control", "public, no-cache"),
+        ("Content-Language", HTML_LANG[current()]),
+        ("Vary", "Accept-Language"),
+    ]

@@ -6,7 +6,7 @@ import json
 from functools import cache
 from importlib import resources
 
-from flask import Request, g, has_request_context, request
+from flask import Request, g, request
 
 from kb.entry import LANGUAGES, Lang
 
@@ -30,11 +30,10 @@ def chosen(req: Request) -> Lang | None:
 
 def current() -> Lang:
     """Return the language of this answer: the address's, what `speak` set, or the best of Accept-Language; English otherwise."""
-    if not has_request_context():
-        return "en"
-    if "lang" not in g:
-        g.lang = chosen(request) or request.accept_languages.best_match(LANGUAGES) or "en"
-    lang: Lang = g.lang
+    lang: Lang | None = g.get("lang")
+    if lang is None:
+        best = request.accept_languages.best_match(LANGUAGES)
+        lang = g.lang = chosen(request) or ("zh" if best == "zh" else "en")
     return lang
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from flask import Blueprint, Response, abort, redirect, render_template, request, url_for
+from markupsafe import Markup
 from werkzeug.wrappers import Response as BaseResponse
 
 from kb.entry import Entry
 from webapp.asking import ask, current_knowledge
 from webapp.discovery import structured_data
-from webapp.kept import kept
+from webapp.kept import kept, kept_part
 from webapp.language import HTML_LANG, chosen, current, speak
 from webapp.views import view_answer, view_entry
 
@@ -35,16 +36,27 @@ def _empty() -> str:
 
 def _dynamic(text: str, *, answer: bool) -> Response:
     """Return the page for a text that was pasted; nobody keeps a copy of it."""
-    view = None
+    view = body = None
     if answer:
         found = ask(text)
         if found.lang == "zh" and chosen(request) is None:
             speak("zh")
-        view = view_answer(current_knowledge(), found, text, current())
-    response = Response(render_template("home.html", text=text, answer=view), mimetype="text/html")
+        view = view_answer(found, text, current())
+        shown = current_knowledge().corpus.get(view.first.id) if view.first else None
+        body = _body(shown) if shown else None
+    response = Response(render_template("home.html", text=text, answer=view, body=body), mimetype="text/html")
     response.headers["Content-Language"] = HTML_LANG[current()]
     response.headers["X-Robots-Tag"] = "noindex"
     return response
+
+
+def _body(shown: Entry) -> Markup:
+    """Return the part of an answer that is the same for everybody."""
+
+    def render() -> str:
+        return render_template("body.html", entry=view_entry(current_knowledge(), shown, current()))
+
+    return kept_part(f"body {shown.id}", render)
 
 
 @bp.get("/e/<slug>")

@@ -44,7 +44,7 @@ class CaseView(NamedTuple):
     name: str
     device: str
     runnable: bool
-    lines: list[Line]
+    lines: tuple[Line, ...]
     repro: Markup
     fix: Markup
     fix_source: str
@@ -94,11 +94,9 @@ class MatchView(NamedTuple):
 
 
 class AnswerView(NamedTuple):
-    """An answer in one language: the entry shown in full (none when nothing answers), why, and the other matches."""
+    """An answer in one language: the match shown in full (none when nothing answers), why, and the other matches."""
 
-    answered: bool
     first: MatchView | None
-    entry: EntryView | None
     others: list[MatchView]
     excerpt: list[PasteLine]
     errors: list[tuple[str, str]]
@@ -162,17 +160,14 @@ def view_case(knowledge: Knowledge, case: Case) -> CaseView:
     )
 
 
-def view_answer(knowledge: Knowledge, answer: Answer, text: str, lang: Lang) -> AnswerView:
+def view_answer(answer: Answer, text: str, lang: Lang) -> AnswerView:
     """Return what the page shows for an answer to that text."""
     matches = [_view_match(match, lang) for match in answer.matches]
     first = matches[0] if matches and answer.answered else None
-    entry = knowledge.corpus.get(first.id) if first else None
     frame = next((error.frame for error in answer.errors if error.frame), None)
     return AnswerView(
-        answered=entry is not None,
         first=first,
-        entry=view_entry(knowledge, entry, lang) if entry else None,
-        others=matches[1:] if entry else matches,
+        others=matches[1:] if first else matches,
         excerpt=_excerpt(text, first) if first else [],
         errors=[(error.type, _shown(error.message)) for error in answer.errors],
         frame=(frame.file, frame.line, frame.function, _shown(frame.code)) if frame else None,
