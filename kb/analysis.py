@@ -8,8 +8,9 @@ from functools import cache
 from typing import Any
 
 from kb.chinese import concepts, cut, has_chinese, to_simplified
+from kb.lexer import lex
 
-__all__ = ["CONCEPT", "terms"]
+__all__ = ["CONCEPT", "message_terms", "terms"]
 
 CONCEPT = "§"
 """A term that begins with this stands for a concept of `kb/data/terms.txt`, not for a word."""
@@ -41,6 +42,11 @@ def terms(text: str) -> list[str]:
         found += words
         found += _chinese_concepts(simplified, words)
     return found
+
+
+def message_terms(text: str) -> set[str]:
+    """Return the stems of an error message's words: what varies (numbers, sizes, dtypes, devices, paths) is left out."""
+    return {_stem(token.text) for token in lex(text) if token.type == "word" and len(token.text) > 1}
 
 
 def _code_terms(word: str, stems: list[str]) -> Iterator[str]:

@@ -18,7 +18,7 @@ __all__ = ["fill", "matches_by_message"]
 _LEAST_TOLD = 10.0
 """How much, in nats, the words of a part of a template must tell for the part to count: as four words rare in messages."""
 
-_PART = 0.6
+_PART = 0.7
 """The share of a template that must be there, by what its words tell, where the message goes on in other words."""
 
 _LEVEL: dict[Confidence, int] = {"exact": 0, "likely": 1, "related": 2}
@@ -135,7 +135,7 @@ def _confidence(hit: Hit, template: dict[str, Any], typed: bool, *, ended: bool)
         return None
     if hit.whole:
         return "exact" if told >= 2 * _LEAST_TOLD else "likely"
-    return "likely" if told >= _PART * sum(tells) else None
+    return "likely" if told >= max(2.5 * _LEAST_TOLD, _PART * sum(tells)) else None
 
 
 def _not_covered(found: list[_Found]) -> list[_Found]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from kb.analysis import CONCEPT, terms
+from kb.analysis import CONCEPT, message_terms
 from kb.clean import View
 from kb.exact import matches_by_message
 from kb.index import Index
@@ -19,6 +20,11 @@ from kb.vectors import SATURATION
 __all__ = ["Traits", "matches_by_words"]
 
 _CANDIDATES = 20
+_LEAST_SHARED = 20.0
+"""The BM25 score, in nats, from which a question is answered: some five words of the field in common."""
+
+_LIKE_ENOUGH = 1.9
+_PYTORCH = re.compile(r"torch|aten|\bATen\b|\bTHC|c10|CUDA|cuda|NCCL|nccl|cudnn|cublas")
 
 
 class Traits(NamedTuple):
@@ -46,11 +52,11 @@ def matches_by_words(
         if better and better[0].confidence == "exact":
             softer = [one._replace(confidence="likely", score=one.score - 0.1) for one in better]
             return softer[:limit]
-    found = [one for one in traits(index, view, errors)]
+    found = traits(index, view, errors)
     found.sort(key=_rank, reverse=True)
     likely = [one for one in known if one.confidence != "related"]
     have = {one.id for one in known}
-    sure = bool(found) and _sure(found, errors)
+    sure = bool(found) and _sure(found[0], view, errors)
     guessed = []
     for place, one in enumerate(found):
         head = index.head(one.entry)
@@ -100,26 +106,41 @@ def _rank(one: Traits) -> float:
     return one.bm25 + 10 * one.message
 
 
-def _sure(found: Sequence[Traits], errors: Sequence[Spotted]) -> bool:
-    first = found[0]
-    main = [error for error in errors if error.role == "error"]
-    if main and main[0].message:
-        return first.message > 0.5
-    return first.bm25 > 20
+def _sure(first: Traits, view: View, errors: Sequence[Spotted]) -> bool:
+    """Tell whether the first entry answers the paste.
+
+    An error that comes with a message has to be alike, and the less it is the more of the rest has to be, or the error
+    has to come from PyTorch at least: what another library says about other things is no reason to answer. Where there
+    is no message, a question has to share enough with the entry.
+    """
+    main = next((error for error in errors if error.role == "error"), None)
+    if main is None:
+        return first.bm25 >= _LEAST_SHARED
+    if not main.message:
+        return first.bm25 >= 2 * _LEAST_SHARED
+    return 3 * first.message + 2 * first.covered + _from_pytorch(view, main) >= _LIKE_ENOUGH
+
+
+def _from_pytorch(view: View, error: Spotted) -> bool:
+    """Tell whether PyTorch is named by the error or in the frame or the code just above it."""
+    above = view.text[: error.start].rstrip().rsplit("\n", 2)[-2:]
+    return bool(_PYTORCH.search(" ".join([*above, error.type, error.message])))
 
 
 def _said(errors: Sequence[Spotted]) -> set[str]:
-    main = [error for error in errors if error.role == "error" and error.message]
-    return {term for term in terms(main[0].message[:300]) if not term.startswith(CONCEPT)} if main else set()
+    """Return the words of the root cause's message."""
+    main = next((error for error in errors if error.role == "error" and error.message), None)
+    return message_terms(main.message[:400]) if main else set()
 
 
-def _alike(said: set[str], phrase: Iterable[str], idf: Any) -> float:
-    words = {term for term in phrase if not term.startswith(CONCEPT)}
-    both = sum(idf(term) for term in words & said)
-    return both / (sum(idf(term) for term in words) + 0.3 * sum(idf(term) for term in said - words) or 1.0)
+def _alike(said: set[str], message: Iterable[str], idf: Callable[[str], float]) -> float:
+    """Return the share of the entry's message, by what its words tell, that was said; what was said beyond it counts a little."""
+    words = set(message)
+    both = sum(map(idf, words & said))
+    return both / (sum(map(idf, words)) + 0.3 * sum(map(idf, said - words)) or 1.0)
 
 
-def _within(weights: Mapping[str, float], phrase: Sequence[str], idf: Any) -> float:
+def _within(weights: Mapping[str, float], phrase: Sequence[str], idf: Callable[[str], float]) -> float:
     both = sum(weights[term] * idf(term) for term in phrase if term in weights)
     return both / math.sqrt(10 + sum(idf(term) ** 2 for term in phrase))
 

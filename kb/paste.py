@@ -51,6 +51,7 @@ _NAME_BEFORE = re.compile(r"[\w.]{0,200}$", re.ASCII)
 _BEFORE_GENERIC = re.compile(
     r"\s*(?:[\w./\\+-]{1,200}(?:\(\d+\))?\s?:[\d:]*\s*){0,3}(?:fatal |internal )?$|.{0,200}[\])]\s*$", re.IGNORECASE
 )
+_PROGRAM = re.compile(r"\s*[\w.-]{1,60}: ")
 _NO_ERROR = re.compile(r"\s*(?:raise|except|assert|return|import|from|if|warnings\.)\b|.{0,400}\braise\s")
 _REPORTERS = re.compile(
     r"Caught \w+ in (?:DataLoader worker process|replica|pin memory thread)|ChildFailedError|ProcessRaisedException|ProcessExitedException"
@@ -142,6 +143,8 @@ def _read(text: str, sign: re.Match[str], line_start: int, line_end: int) -> Spo
     name = before.group() if before else ""
     start = sign.start() - len(name)
     after = _AFTER.match(text, sign.end(), line_end)
+    if after is None and word == "ERROR" and _PROGRAM.fullmatch(text, line_start, start):
+        return Spotted("ERROR", text[sign.end() : line_end].strip(), start, sign.end(), "error")
     if after is None or name.startswith("."):
         return None
     type_ = (name + word).lstrip(".")

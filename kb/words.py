@@ -19,7 +19,7 @@ from whoosh.formats import Frequency
 from whoosh.query import Or, Term
 from whoosh.scoring import BaseScorer, WeightingModel
 
-from kb.analysis import terms
+from kb.analysis import message_terms, terms
 from kb.entry import LANGUAGES, Entry
 from kb.vectors import SATURATION, Vectors, vector_sections
 
@@ -47,6 +47,7 @@ _MAX_POSTINGS = 12_000
 _MAX_TERMS = 60
 """Terms asked in one query: those of a long paste beyond that tell next to nothing."""
 
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _FUNCTION = re.compile(r'File "…[^"]*", line \d+, in (\w+)')
 
 
@@ -118,7 +119,9 @@ def write_words(folder: str, entries: Sequence[Entry], printed: Mapping[str, str
         short = []
         for field, text in [*entry_texts(entry), *_traces(entry, printed)]:
             found = terms(text)
-            if field in ("title", "alias", "message"):
+            if field == "message":
+                short.append((field, sorted(message_terms(_PLACEHOLDER.sub(" ", text.partition(": ")[2] or text)))))
+            elif field in ("title", "alias"):
                 short.append((field, sorted(set(found))))
             for term in found:
                 vector[term] = vector.get(term, 0.0) + WEIGHTS[field]
