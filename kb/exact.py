@@ -114,9 +114,9 @@ def _error_at(errors: Sequence[Spotted], offset: int) -> int:
 
 def _is_all_of_it(view: View, tokens: Sequence[Token], hit: Hit, error: Spotted) -> bool:
     """Tell whether the hit is the error's message from its first word to the end of its line."""
-    line_end = view.text.find("\n", error.message_start)
+    line_end = view.text.find("\n", error.message_start) % (len(view.text) + 1)
     starts_it = not view.text[error.message_start : tokens[hit.start].start].strip(" '\"`([{:")
-    return starts_it and (line_end < 0 or tokens[hit.end].start > line_end)
+    return starts_it and tokens[hit.end].start > line_end
 
 
 def _confidence(hit: Hit, template: dict[str, Any], typed: bool, *, ended: bool) -> Confidence | None:

@@ -15,7 +15,7 @@ from kb.lexer import Token, lex
 from kb.paste import Spotted
 from kb.query import weigh
 from kb.result import Evidence, Match
-from kb.vectors import SATURATION
+from kb.vectors import MESSAGE, SATURATION
 
 __all__ = ["Traits", "matches_by_words"]
 
@@ -56,7 +56,7 @@ def matches_by_words(
     found.sort(key=_rank, reverse=True)
     likely = [one for one in known if one.confidence != "related"]
     have = {one.id for one in known}
-    sure = bool(found) and _sure(found[0], view, errors)
+    sure = bool(found) and _sure(index, found[0], view, errors)
     guessed = []
     for place, one in enumerate(found):
         head = index.head(one.entry)
@@ -106,18 +106,18 @@ def _rank(one: Traits) -> float:
     return one.bm25 + 10 * one.message
 
 
-def _sure(first: Traits, view: View, errors: Sequence[Spotted]) -> bool:
+def _sure(index: Index, first: Traits, view: View, errors: Sequence[Spotted]) -> bool:
     """Tell whether the first entry answers the paste.
 
     An error that comes with a message has to be alike, and the less it is the more of the rest has to be, or the error
     has to come from PyTorch at least: what another library says about other things is no reason to answer. Where there
-    is no message, a question has to share enough with the entry.
+    is no message, its type has to be one that entries speak of, and a question has to share enough with the entry.
     """
     main = next((error for error in errors if error.role == "error"), None)
     if main is None:
         return first.bm25 >= _LEAST_SHARED
     if not main.message:
-        return first.bm25 >= 2 * _LEAST_SHARED
+        return bool(index.vectors.count(main.type.lower())) and first.bm25 >= 2 * _LEAST_SHARED
     return 3 * first.message + 2 * first.covered + _from_pytorch(view, main) >= _LIKE_ENOUGH
 
 
@@ -136,8 +136,9 @@ def _said(errors: Sequence[Spotted]) -> set[str]:
 def _alike(said: set[str], message: Iterable[str], idf: Callable[[str], float]) -> float:
     """Return the share of the entry's message, by what its words tell, that was said; what was said beyond it counts a little."""
     words = set(message)
-    both = sum(map(idf, words & said))
-    return both / (sum(map(idf, words)) + 0.3 * sum(map(idf, said - words)) or 1.0)
+    tells = {word: idf(MESSAGE + word) for word in words | said}
+    both = sum(tells[word] for word in words & said)
+    return both / (sum(tells[word] for word in words) + 0.3 * sum(tells[word] for word in said - words) or 1.0)
 
 
 def _within(weights: Mapping[str, float], phrase: Sequence[str], idf: Callable[[str], float]) -> float:

@@ -10,11 +10,15 @@ from typing import Any, NamedTuple
 
 from kb.store import Arrays, StringTable, string_sections
 
-__all__ = ["SATURATION", "Said", "Vectors", "vector_sections"]
+__all__ = ["MESSAGE", "SATURATION", "Said", "Vectors", "vector_sections"]
 
 
 SATURATION = 5.0
 """How slowly a term's weight in an entry saturates (BM25's k1): a title alone reaches not quite half of what is possible."""
+
+
+MESSAGE = "¶"
+"""A term that begins with this is a word of an error's message, and counted among messages alone."""
 
 
 class Said(NamedTuple):
@@ -31,7 +35,8 @@ def vector_sections(
     lexicon: dict[str, int] = {}
     starts, blob = array("Q", [0]), bytearray()
     for vector, short in zip(vectors, phrases, strict=True):
-        for term in vector:
+        spoken = {MESSAGE + term for field, found in short if field == "message" for term in found}
+        for term in (*vector, *spoken):
             lexicon[term] = lexicon.get(term, 0) + 1
         blob += json.dumps([vector, short], ensure_ascii=False, separators=(",", ":")).encode()
         starts.append(len(blob))
