@@ -21,6 +21,10 @@ _SITE = re.compile(r"(?:/[\w.@+-]+)+/(?:site|dist)-packages/")
 _STDLIB = re.compile(r"(?:/[\w.@+-]+)+/lib/python3\.\d+/")
 
 
+_RANK = re.compile(r"^\[(?:rank|default)\d+\]: ?", re.MULTILINE)
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
 class Raised(NamedTuple):
     """An uncaught exception as printed: its type's full name, its message with all its lines, and the line of the program it came through."""
 
@@ -35,6 +39,7 @@ def final_exception(stderr: str, program: str = "program.py") -> Raised | None:
     The traceback that counts is the last one whose first frame is the program's own module: one that a child process printed, or one quoted inside
     a message, is not the program's.
     """
+    stderr = _bare(stderr)
     own = re.compile(rf'\s+File "[^"\n]*{re.escape(program)}", line \d+, in <module>\n')
     starts = [found.end() for found in _TRACEBACK.finditer(stderr)]
     mine = [start for start in starts if own.match(stderr, start)]
@@ -55,6 +60,7 @@ def exceptions_in(stderr: str) -> list[tuple[str, str]]:
 
     An assertion that failed on a device is printed as a line of its own; it has no type.
     """
+    stderr = _bare(stderr)
     found = (_EXCEPTION.search(stderr, header.end()) for header in _TRACEBACK.finditer(stderr))
     raised = [(exception.group(1), stderr[exception.end() :].lstrip()) for exception in found if exception]
     return raised + [("", found.group(1)) for found in _DEVICE_ASSERT.finditer(stderr)]
@@ -65,6 +71,7 @@ def warnings_in(stderr: str, program: str = "program.py") -> list[tuple[str, str
 
     As under Python's default filters, a deprecation counts only where the program itself is told of it: one library using another is not its doing.
     """
+    stderr = _bare(stderr)
     python = [
         (found.group(3).rpartition(".")[2], stderr[found.end() :])
         for found in _WARNING.finditer(stderr)
@@ -72,6 +79,11 @@ def warnings_in(stderr: str, program: str = "program.py") -> list[tuple[str, str
     ]
     others = (found for pattern in (_CPP_WARNING, _LOGGED_WARNING) for found in pattern.finditer(stderr))
     return python + [("Warning", stderr[found.end() :]) for found in others]
+
+
+def _bare(stderr: str) -> str:
+    """What was printed, without colours and without the rank that torch.distributed puts before each line."""
+    return _RANK.sub("", _ANSI.sub("", stderr))
 
 
 def matches(template: Template, type_: str, message: str) -> bool:

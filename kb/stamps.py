@@ -7,7 +7,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Sequence
 
-__all__ = ["cache_folder", "entry_folder_names", "listing"]
+__all__ = ["cache_folder", "cache_root", "entry_folder_names", "listing"]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
@@ -23,15 +23,17 @@ def entry_folder_names(extra: Iterable[str | os.PathLike[str]] = ()) -> list[str
     return [os.path.abspath(part) for part in [*shipped, *named, *map(os.fspath, extra)]]
 
 
+def cache_root() -> str:
+    """Return the folder for all that kb can make again: KB_CACHE, else one in the user's cache folder."""
+    if root := os.environ.get("KB_CACHE", ""):
+        return root
+    own = ("Library", "Caches") if sys.platform == "darwin" else (".cache",)
+    return os.path.join(os.environ.get("XDG_CACHE_HOME", "") or os.path.join(os.path.expanduser("~"), *own), "kb")
+
+
 def cache_folder(folders: Sequence[str], cache: str | os.PathLike[str] | None = None) -> str:
-    """Return the folder for the index of these entries: below `cache`, else KB_CACHE, else the user's cache folder."""
-    root = os.fspath(cache) if cache else os.environ.get("KB_CACHE", "")
-    if not root:
-        home = os.path.expanduser("~")
-        root = os.environ.get("XDG_CACHE_HOME", "") or os.path.join(
-            home, *(("Library", "Caches") if sys.platform == "darwin" else (".cache",))
-        )
-        root = os.path.join(root, "kb")
+    """Return the folder for the index of these entries, below `cache` or else `cache_root()`."""
+    root = os.fspath(cache) if cache else cache_root()
     return os.path.join(root, f"{zlib.crc32(os.pathsep.join(folders).encode()):08x}")
 
 

@@ -15,6 +15,7 @@ from kb.changed import GitFailed, changed_since
 from kb.cli.common import BOLD, GREEN, RED, YELLOW, Failure, Style, make_parser
 from kb.corpus import Corpus, load, shown
 from kb.entry import Case
+from kb.environments import EnvironmentFailed, interpreter
 from kb.index import open_index
 from kb.ledger import record
 from kb.report import failure_lines, junit, table_lines, workflow_commands
@@ -50,10 +51,17 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--runtime", help="the container runtime, e.g. runsc")
     found.add_argument("--image", help="the container image")
     found.add_argument("--python", help="the interpreter for bubblewrap and process")
+    found.add_argument(
+        "--torch",
+        metavar="VERSION",
+        help="use a virtual environment with this version of torch, made when it is not there",
+    )
     found.add_argument("--jobs", type=int, default=0, metavar="N", help="workers side by side (default: one per core)")
     found.add_argument("--trust-gpu", action="store_true", help="give containers a GPU: only for reviewed entries")
     found.add_argument("--fail-fast", action="store_true", help="stop at the first failure")
-    found.add_argument("--record", action="store_true", help="write the ledger of what passed")
+    found.add_argument(
+        "--record", action="store_true", help="write the ledger: how each case came out, and what it printed"
+    )
     found.add_argument("--junit", type=Path, metavar="FILE", help="write a JUnit file")
     return found
 
@@ -67,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not cases:
         print(f"no entry's programs differ from {arguments.changed}", file=sys.stderr)
         return 0
+    python = _python(arguments)
     progress = _Progress(len(cases))
     cancel = threading.Event()
     before = signal.signal(signal.SIGINT, lambda *_: cancel.set())
@@ -82,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
             jobs=arguments.jobs or os.cpu_count() or 1,
             runtime=arguments.runtime,
             trust_gpu=arguments.trust_gpu,
-            python=arguments.python,
+            python=python,
             image=arguments.image,
             fail_fast=arguments.fail_fast,
             cancel=cancel,
@@ -115,6 +124,20 @@ def _cases(corpus: Corpus, arguments: argparse.Namespace) -> list[Case]:
         raise Failure(f"git: {error}", 2) from None
 
 
+def _python(arguments: argparse.Namespace) -> str | None:
+    """The interpreter that --torch or --python asks for."""
+    if not arguments.torch:
+        return arguments.python  # type: ignore[no-any-return]
+    if arguments.python or arguments.backend == "docker":
+        raise Failure("--torch brings its own interpreter for bubblewrap; leave --python and --backend docker out", 2)
+    if arguments.backend == "auto":
+        arguments.backend = "bubblewrap"
+    try:
+        return str(interpreter(arguments.torch, lambda line: print(line, file=sys.stderr, flush=True)))
+    except EnvironmentFailed as error:
+        raise Failure(str(error)) from None
+
+
 def _report(done: Run, corpus: Corpus, arguments: argparse.Namespace, seconds: float) -> None:
     style = Style()
     failed = [verdict for verdict in done.verdicts if verdict.outcome == "failed"]
@@ -133,12 +156,12 @@ def _report(done: Run, corpus: Corpus, arguments: argparse.Namespace, seconds: f
 
 
 def _record(done: Run, corpus: Corpus) -> None:
-    """Write what passed into the ledger of the folder that each entry comes from."""
+    """Write how each case that ran came out into the ledger of the folder that its entry comes from."""
     if done.environment is None:
         return
     by_folder: dict[Path, list[Verdict]] = {}
     for verdict in done.verdicts:
-        if verdict.outcome == "passed":
+        if verdict.outcome != "not run here":
             by_folder.setdefault(corpus.entries[verdict.case.entry].path.parent.parent, []).append(verdict)
     for folder, verdicts in by_folder.items():
         known = [case.id for entry in corpus for case in entry.cases if entry.path.parent.parent == folder]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from kb.corpus import Corpus
 from kb.entry import LANGUAGES, Entry
 from kb.lexer import lex
-from kb.pattern import match
+from kb.pattern import Slot, match
 from kb.rules import Finding, rule
 from kb.template import TemplateError, compile_template
 
@@ -51,7 +51,8 @@ def too_few_words(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
         except TemplateError:
             continue
         telling_type = template.type and not hasattr(builtins, template.type)
-        if template.literals < _MIN_LITERALS and not telling_type:
+        affixed = sum(isinstance(piece, Slot) and bool(piece.prefix or piece.suffix) for piece in template.pieces)
+        if template.literals + affixed < _MIN_LITERALS and not telling_type:
             yield (
                 message.line,
                 f"{message.text!r} has only {template.literals} literal words; write more of the message's own words",
@@ -105,7 +106,13 @@ def twice(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
             template = compile_template(message.text)
         except TemplateError:
             continue
-        shape = (template.type, *(piece if isinstance(piece, str) else piece.type for piece in template.pieces))
+        shape = (
+            template.type,
+            *(
+                piece if isinstance(piece, str) else (piece.type, piece.prefix, piece.suffix)
+                for piece in template.pieces
+            ),
+        )
         if shape in seen:
             yield (
                 message.line,

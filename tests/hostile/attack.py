@@ -10,7 +10,7 @@ from sandbox import Limits
 BREACH = "BREACH"  # an attack prints this when something worked that must not
 HELD = "held"  # and this for each thing that was refused
 
-PRELUDE = '''\
+PRELUDE = """\
 def refused(what, call, *args):
     try:
         result = call(*args)
@@ -30,7 +30,7 @@ def syscall(what, *args):
         print("BREACH:", what)
 
 
-'''
+"""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def held(name: str, tries: str, source: str, **more: object) -> Attack:
     return Attack(name, tries, PRELUDE + source, frozenset({"exit"}), exit_code=0, passes=True, **more)  # type: ignore[arg-type]
 
 
-CANARY = '''\
+CANARY = """\
 import os, resource, sys, time
 here = os.getpid()
 faults = []
@@ -79,4 +79,4 @@ if not 2025 < time.gmtime().tm_year < 2100: faults.append("clock")
 if sum(i * i for i in range(1000)) != 332833500: faults.append("arithmetic")
 assert not faults, faults
 print("unharmed")
-'''
+"""

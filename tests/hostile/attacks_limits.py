@@ -62,10 +62,7 @@ ATTACKS: list[Attack] = [
     stopped(
         "fork-bomb",
         "forks without end, in every child",
-        "import os\n"
-        "while True:\n"
-        "    try: os.fork()\n"
-        "    except OSError: pass",
+        "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass",
         "pids",
         "time",
         "signal",
@@ -74,8 +71,7 @@ ATTACKS: list[Attack] = [
     stopped(
         "thread-bomb",
         "starts threads without end",
-        "import threading, time\n"
-        "while True: threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()",
+        "import threading, time\nwhile True: threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()",
         "pids",
         limits=Limits(seconds=10, pids=32),
     ),
@@ -143,10 +139,7 @@ ATTACKS: list[Attack] = [
     held(
         "deep-folders",
         "nests folders until nobody can remove them",
-        "import os\n"
-        "for n in range(3000):\n"
-        "    os.mkdir('d' * 200)\n"
-        "    os.chdir('d' * 200)",
+        "import os\nfor n in range(3000):\n    os.mkdir('d' * 200)\n    os.chdir('d' * 200)",
     ),
     held(
         "closed-folder",
@@ -167,10 +160,7 @@ ATTACKS: list[Attack] = [
     stopped(
         "endless-line",
         "prints one line without an end, to both streams",
-        "import os\n"
-        "while True:\n"
-        "    os.write(1, b'y' * 65536)\n"
-        "    os.write(2, b'z' * 65536)",
+        "import os\nwhile True:\n    os.write(1, b'y' * 65536)\n    os.write(2, b'z' * 65536)",
         "output",
         limits=Limits(seconds=10, output=64 * 1024),
     ),

@@ -185,8 +185,7 @@ ATTACKS: list[Attack] = [
     held(
         "foreign-abi",
         "calls the kernel through the x32 interface, which filters forget",
-        "syscall('x32 getpid', 0x40000000 + 39)\n"
-        "syscall('x32 mount', 0x40000000 + 165, 0, 0, 0, 0, 0)",
+        "syscall('x32 getpid', 0x40000000 + 39)\nsyscall('x32 mount', 0x40000000 + 165, 0, 0, 0, 0, 0)",
     ),
     held(
         "setuid",

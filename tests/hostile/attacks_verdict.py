@@ -12,8 +12,20 @@ FORGED = (
 )
 
 ATTACKS: list[Attack] = [
-    stopped("os-exit", "leaves with os._exit(0) before its assert", "import os\nos._exit(0)\nassert False", "exit", exit_code=0),
-    stopped("sys-exit", "leaves with sys.exit(0) before its assert", "import sys\nsys.exit(0)\nassert False", "exit", exit_code=0),
+    stopped(
+        "os-exit",
+        "leaves with os._exit(0) before its assert",
+        "import os\nos._exit(0)\nassert False",
+        "exit",
+        exit_code=0,
+    ),
+    stopped(
+        "sys-exit",
+        "leaves with sys.exit(0) before its assert",
+        "import sys\nsys.exit(0)\nassert False",
+        "exit",
+        exit_code=0,
+    ),
     stopped(
         "execv",
         "becomes another program, which exits with 0",

@@ -39,7 +39,9 @@ def main() -> int:
         rows.append(f"| `{attack.name}` | {attack.tries} | {' | '.join(cells)} |")
     text = HEAD.format(versions=", ".join(version + ")" for version in versions)) + "\n".join(rows) + "\n"
     DOC.write_text(text, encoding="utf-8")
-    failed = [fault for verdicts, faults in reports.values() for fault in (*faults, *(f for v in verdicts for f in v.faults))]
+    failed = [
+        fault for verdicts, faults in reports.values() for fault in (*faults, *(f for v in verdicts for f in v.faults))
+    ]
     sys.stderr.write("".join(f"{fault}\n" for fault in failed))
     return bool(failed)
 

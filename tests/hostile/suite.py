@@ -132,7 +132,9 @@ def run_suite(backend: str, *, jobs: int = 2) -> tuple[list[Verdict], list[str]]
         for preload in sorted({attack.preload for attack in ATTACKS}):
             chosen = [attack for attack in ATTACKS if attack.preload == preload]
             outcomes |= _run(chosen, name, runtime, preload, jobs, target)
-        verdicts = [Verdict(attack, outcomes[attack.name][0], _judge(attack, *outcomes[attack.name])) for attack in ATTACKS]
+        verdicts = [
+            Verdict(attack, outcomes[attack.name][0], _judge(attack, *outcomes[attack.name])) for attack in ATTACKS
+        ]
         return verdicts, target.faults() + _left_over(name)
 
 
@@ -186,6 +188,8 @@ def _left_over(backend: str) -> list[str]:
     """Containers and control groups of this process that are still there."""
     prefix = f"kb-sandbox-{os.getpid()}-"
     if backend == "docker":
-        listed = subprocess.run(["docker", "ps", "-a", "--format", "{{.Names}}"], capture_output=True, text=True, check=True)
+        listed = subprocess.run(
+            ["docker", "ps", "-a", "--format", "{{.Names}}"], capture_output=True, text=True, check=True
+        )
         return [f"container {name} is left" for name in listed.stdout.split() if name.startswith(prefix)]
     return [f"{path} is left" for path in Path("/sys/fs/cgroup").glob(f"**/{prefix}*")]

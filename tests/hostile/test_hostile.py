@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import suite
 
-from sandbox import Options, choose, printable
+from sandbox import Options, printable
 
 DOC = Path(__file__).parent.parent.parent / "docs" / "attacks.md"
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="attacks use x86_64 system call numbers")

@@ -46,6 +46,13 @@ def test_exceptions_of_workers_and_causes_are_found_too(printed):
     assert [type_ for type_, _ in exceptions_in(stderr)] == ["ValueError", "RuntimeError", "KeyError"]
 
 
+def test_ranks_and_colours_are_no_part_of_what_was_printed(printed):
+    stderr = "".join(
+        f"[rank0]: {line}" for line in printed("raise ValueError('\\x1b[1mone\\x1b[0m')\n").splitlines(keepends=True)
+    )
+    assert final_exception(stderr) == ("ValueError", "one", 1)
+
+
 def test_no_traceback_no_exception(printed):
     assert final_exception(printed("import sys; print('Error: no', file=sys.stderr); sys.exit(1)\n")) is None
 
