@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 from flask import Request, g, request
+from werkzeug.datastructures import LanguageAccept
+from werkzeug.http import parse_accept_header
 
 from kb.entry import LANGUAGES, Lang
 
@@ -24,6 +26,8 @@ def catalogue(lang: Lang) -> dict[str, str]:
 
 def chosen(req: Request) -> Lang | None:
     """Return the language that the address asks for by `?lang=`, or None."""
+    if not req.query_string:
+        return None
     asked = req.args.get("lang", "")
     return next((lang for lang in LANGUAGES if asked.lower().split("-")[0] == lang), None)
 
@@ -32,9 +36,14 @@ def current() -> Lang:
     """Return the language of this answer: the address's, what `speak` set, or the best of Accept-Language; English otherwise."""
     lang: Lang | None = g.get("lang")
     if lang is None:
-        best = request.accept_languages.best_match(LANGUAGES)
-        lang = g.lang = chosen(request) or ("zh" if best == "zh" else "en")
+        lang = g.lang = chosen(request) or _accepted(request.headers.get("Accept-Language", ""))
     return lang
+
+
+@lru_cache(maxsize=256)
+def _accepted(header: str) -> Lang:
+    best = parse_accept_header(header, LanguageAccept).best_match(LANGUAGES)
+    return "zh" if best == "zh" else "en"
 
 
 def speak(lang: Lang) -> None:

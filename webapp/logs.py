@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import threading
 import time
-from typing import Any
+from collections import deque
+from typing import Any, TextIO
 
 from flask import Flask, Response, g, request
 
 __all__ = ["configure", "init_app"]
 
 log = logging.getLogger("webapp.requests")
+_MOMENT = 0.1
+"""Seconds that a line of the log may wait for others."""
 
 
 def configure(kind: str) -> None:
     """Write the application's log to standard error as `json` or `text`; `off` leaves warnings and errors."""
-    handler = logging.StreamHandler()
+    handler = _Batches()
     handler.setFormatter(_Json() if kind == "json" else _Text())
     logger = logging.getLogger("webapp")
     logger.handlers[:] = [handler]
@@ -42,6 +47,41 @@ def _write(response: Response) -> Response:
         what |= {name: g.get(name) for name in ("lang", "confidence") if g.get(name)}
         log.info("request", extra={"what": what})
     return response
+
+
+class _Batches(logging.StreamHandler[TextIO]):
+    """Writes what is logged within a moment at once, from a thread of its own: a write for each request takes as long as the request.
+
+    Warnings and errors do not wait.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: deque[str] = deque(maxlen=10_000)
+        self._process = 0
+        self._wake = threading.Event()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._lines.append(self.format(record) + self.terminator)
+        if record.levelno >= logging.WARNING:
+            self._write()
+            return
+        if self._process != os.getpid():  # threads do not survive the fork of a worker
+            self._process = os.getpid()
+            self._wake = threading.Event()
+            threading.Thread(target=self._write_batches, name="log", daemon=True).start()
+        self._wake.set()
+
+    def _write_batches(self) -> None:
+        while self._wake.wait():
+            time.sleep(_MOMENT)
+            self._wake.clear()
+            self._write()
+
+    def _write(self) -> None:
+        lines = [self._lines.popleft() for _ in range(len(self._lines))]
+        self.stream.write("".join(lines))
+        self.flush()
 
 
 class _Json(logging.Formatter):
