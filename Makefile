@@ -24,6 +24,9 @@ lint: $(VENV)/.dev
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/mypy
+	@$(BIN)/zizmor --offline --no-progress --quiet .github/workflows
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/missing-error.yml
 
 verify: $(VENV)/.dev
 	@$(BIN)/kb verify --isolation corpus

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import ipaddress
+import os
 import sys
+from typing import Any
 
 from kb.cli.common import Failure, make_parser
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
-    found = make_parser("serve", "Serve the search page.")
+    found = make_parser("serve", "Serve the search page.", "Settings come from KB_WEB_… variables; the README lists them.")
     found.add_argument("--host", default="127.0.0.1", help="the address to listen at (default 127.0.0.1)")
     found.add_argument("--port", type=int, default=8000, help="the port (default 8000)")
     found.add_argument(
-        "--allow-run",
-        action="store_true",
-        help="let visitors run the stored entries in the docker or bubblewrap sandbox",
+        "--allow-run", action="store_true", help="let readers run the stored entries in the docker or bubblewrap sandbox"
     )
     return found
 
@@ -25,25 +24,17 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until interrupted."""
     try:
-        from webapp import serve
+        from webapp.server import ServeError, serve
+        from webapp.settings import SettingError
     except ModuleNotFoundError as error:
         raise Failure(f"the page needs {error.name}: pip install 'kb-torch[web]'") from error
-    if not _loopback(arguments.host):
-        print(
-            f"kb serve: {arguments.host} can be reached from other machines; put a proxy with TLS in front of it",
-            file=sys.stderr,
-        )
+    config: dict[str, Any] = {}
+    if arguments.allow_run:
+        config["RUN"] = True
+    if sys.stderr.isatty() and "KB_WEB_LOG" not in os.environ:
+        config["LOG"] = "text"
     try:
-        serve(arguments.host, arguments.port, allow_run=arguments.allow_run)
-    except OSError as error:
-        raise Failure(
-            f"cannot listen on {arguments.host}:{arguments.port} ({error.strerror}); choose another with --port"
-        ) from error
+        serve(arguments.host, arguments.port, config)
+    except (ServeError, SettingError) as error:
+        raise Failure(str(error)) from error
     return 0
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

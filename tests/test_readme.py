@@ -1,0 +1,40 @@
+"""What the README shows is what the commands print; a line `…` stands for lines left out."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REPOSITORY
+
+README = (REPOSITORY / "README.md").read_text("utf-8")
+EXAMPLES = [
+    (command, output)
+    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+    for command, output in re.findall(r"^\$ (.*?)\n(.*?)(?=^\$ |\Z)", block, re.DOTALL | re.MULTILINE)
+]
+
+
+def matches(shown, printed):
+    pattern = "".join(".*?" if part == "…\n" else re.escape(part) for part in re.split(r"(?m)^(…\n)", shown))
+    return re.fullmatch(pattern, printed, re.DOTALL)
+
+
+@pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command[:40] for command, _ in EXAMPLES])
+def test_an_example_prints_what_is_shown(command, shown, tmp_path):
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "PWD": str(REPOSITORY)}
+    done = subprocess.run(["bash", "-c", command], cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
+    assert matches(shown, done.stdout), f"now it prints:\n{done.stdout}{done.stderr}"
+
+
+def test_there_are_five_examples():
+    assert len(EXAMPLES) >= 5
+
+
+def test_files_that_are_linked_are_there():
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", README)
+    assert targets
+    assert [target for target in targets if not (REPOSITORY / target).exists()] == []
