@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kb.entry import Entry, Fault
+from kb.folder import FILE, settings
 from kb.parse import parse
 
 __all__ = ["Corpus", "entry_files", "entry_folders", "load", "shown"]
@@ -58,12 +60,15 @@ def shown(path: Path) -> str:
 def load(folders: Iterable[Path] | None = None) -> Corpus:
     """Return the corpus of these folders, of `entry_folders()` when none are named.
 
-    A later folder may not take a slug that an earlier one has: that is reported, and the earlier entry stays.
+    A later folder may not take a slug that an earlier one has: that is reported, and the earlier entry stays. Cases get the image that their folder
+    asks for.
     """
     entries: dict[str, Entry] = {}
     redirects: dict[str, str] = {}
     faults: list[Fault] = []
     for folder in entry_folders() if folders is None else folders:
+        asked, found = settings(folder, shown(folder / FILE))
+        faults += found
         for path in entry_files(folder):
             entry, found = parse(path, name=shown(path))
             faults += found
@@ -73,6 +78,9 @@ def load(folders: Iterable[Path] | None = None) -> Corpus:
                 taken = f"the slug {entry.id!r} is taken by {shown(entries[entry.id].path)}; choose another"
                 faults.append(Fault(shown(path), 1, "KB011", taken))
                 continue
+            if asked.image:
+                cases = tuple(dataclasses.replace(case, image=asked.image) for case in entry.cases)
+                entry = dataclasses.replace(entry, cases=cases)
             entries[entry.id] = entry
             redirects |= dict.fromkeys(entry.also, entry.id)
     return Corpus(entries, tuple(faults), redirects)

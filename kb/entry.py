@@ -67,7 +67,8 @@ class Block:
 class Case:
     """A repro and its fix, and what they need to run.
 
-    `memory` and `shm` are bytes and `timeout` is seconds; None leaves them to the sandbox. `fresh` asks for a new interpreter.
+    `memory` and `shm` are bytes and `timeout` is seconds; None leaves them to the sandbox. `fresh` asks for a new interpreter. `image` is the
+    container image that the entry's folder asks for.
     """
 
     entry: str
@@ -81,6 +82,7 @@ class Case:
     memory: int | None = None
     timeout: float | None = None
     fresh: bool = False
+    image: str = ""
 
     @property
     def id(self) -> str:

@@ -23,7 +23,8 @@ def repair(corpus: Corpus, paths: set[Path] | None = None) -> list[Path]:
     for entry in corpus:
         for slug in entry.related:
             other = corpus.get(slug)
-            if other and other.id != entry.id and entry.id not in other.related:
+            together = other and other.path.parent.parent == entry.path.parent.parent
+            if other and together and other.id != entry.id and entry.id not in other.related:
                 wanted_by.setdefault(other.id, []).append(entry.id)
     written = []
     for entry in corpus:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import sandbox
 from kb.entry import Case
 
-__all__ = ["ROLES", "counter_check", "programs", "run_case"]
+__all__ = ["ROLES", "counter_check", "image_backend", "programs", "run_case"]
 
 ROLES = ("repro", "fix")
 
@@ -53,6 +53,11 @@ def counter_check(case: Case) -> sandbox.Program:
     return dataclasses.replace(programs(case)[1], source=b"\n".join(lines).decode(), name=f"{case.id}:counter-check")
 
 
+def image_backend(backend: str, image: str) -> str:
+    """Return the sandbox to ask for: where a folder names an image, `auto` means docker, the one sandbox that has images."""
+    return "docker" if image and backend == "auto" else backend
+
+
 def run_case(
     case: Case,
     *,
@@ -71,9 +76,10 @@ def run_case(
     """
     repro, fix = sandbox.run(
         programs(case),
-        backend=backend,
+        backend=image_backend(backend, case.image),
         runtime=runtime,
         python=python,
+        image=case.image or None,
         trust_gpu=trust_gpu,
         cancel=cancel,
         on_output=lambda number, stream, text: on_output(ROLES[number], stream, text),

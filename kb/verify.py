@@ -10,6 +10,8 @@ import datetime as dt
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
 from typing import Literal
 
 import sandbox
@@ -20,7 +22,7 @@ from kb.index import Index
 from kb.ledger import Record, case_hash
 from kb.printed import exceptions_in, final_exception, matches, shorten_paths, warnings_in
 from kb.rules.programs import asserts, same_assert
-from kb.run import counter_check, programs
+from kb.run import counter_check, image_backend, programs
 from kb.template import compile_template
 
 __all__ = ["Environment", "Run", "Verdict", "judge", "select", "to_record", "verify"]
@@ -110,11 +112,12 @@ def verify(
     """Run every case that this device can run, both its programs, and judge it; `on_verdict` hears of each as it is known.
 
     With isolation "entry" nothing is taken on trust: each entry has a worker of its own, and each fix runs once more with its last assert turned
-    round. Raises `sandbox.BackendUnavailable` when there is no such sandbox here.
+    round. Cases whose folder names an image run in that one, unless `image` names another for all. Raises `sandbox.BackendUnavailable` when there is
+    no such sandbox here.
     """
     doubt = isolation == "entry"
     cancel = cancel or threading.Event()
-    here = [case for case in cases if not _elsewhere(case, device)]
+    here = sorted((case for case in cases if not _elsewhere(case, device)), key=lambda case: case.image)
     verdicts = {
         case.id: Verdict(case, "not run here", reason=_elsewhere(case, device))
         for case in cases
@@ -131,10 +134,11 @@ def verify(
         )
     parts: dict[int, sandbox.Outcome] = {}
     stride = 3 if doubt else 2
+    images = [image or here[min(number // stride, len(here) - 1)].image for number in range(len(asked))]
 
-    def heard(number: int, outcome: sandbox.Outcome) -> None:
-        parts[number] = outcome
-        at = number // stride
+    def heard(first: int, place: int, outcome: sandbox.Outcome) -> None:
+        parts[first + place] = outcome
+        at = (first + place) // stride
         outcomes = [parts[i] for i in range(stride * at, stride * (at + 1)) if i in parts]
         if at >= len(here) or len(outcomes) < stride or any(part.ended == "cancelled" for part in outcomes):
             return
@@ -144,18 +148,20 @@ def verify(
         if fail_fast and verdicts[case.id].outcome == "failed":
             cancel.set()
 
-    sandbox.run(
-        asked,
-        backend=backend,
-        isolation="group" if isolation == "entry" else "all",
-        jobs=jobs,
-        runtime=runtime,
-        trust_gpu=trust_gpu,
-        python=python,
-        image=image,
-        cancel=cancel,
-        on_outcome=heard,
-    )
+    for wanted, places in groupby(range(len(asked)), key=images.__getitem__):
+        first, *_ = numbers = tuple(places)
+        sandbox.run(
+            [asked[number] for number in numbers],
+            backend=image_backend(backend, wanted),
+            isolation="group" if isolation == "entry" else "all",
+            jobs=jobs,
+            runtime=runtime,
+            trust_gpu=trust_gpu,
+            python=python,
+            image=wanted or None,
+            cancel=cancel,
+            on_outcome=partial(heard, first),
+        )
     done = tuple(verdicts[case.id] for case in cases if case.id in verdicts)
     gpu = parts.get(stride * len(here))
     return Run(done, _environment(parts.values(), gpu), complete=len(done) == len(cases))

@@ -11,7 +11,7 @@ from kb.rules import Finding, rule
 
 @rule("KB040", "Related entries exist, and lead back.")
 def related(entry: Entry, corpus: Corpus) -> Iterator[Finding]:
-    """Dead links, links to oneself, and links that the other side does not return."""
+    """Dead links, links to oneself, and links that the other side does not return; an entry of another folder need not return them."""
     line = _line(entry, "related:")
     for slug in entry.related:
         other = corpus.get(slug)
@@ -19,7 +19,7 @@ def related(entry: Entry, corpus: Corpus) -> Iterator[Finding]:
             yield line, f"related: there is no entry {slug!r}; name one that exists"
         elif other.id == entry.id:
             yield line, "related: an entry is not related to itself; drop it"
-        elif entry.id not in other.related:
+        elif entry.id not in other.related and other.path.parent.parent == entry.path.parent.parent:
             yield line, f"related: {slug} does not lead back; add {entry.id} to its `related`"
 
 

@@ -1,0 +1,127 @@
+"""A folder of entries has a name and may ask for an image of its own; what runs its cases gives it that image, and nothing else changes."""
+
+import pytest
+
+import sandbox
+from kb.check import check
+from kb.corpus import load
+from kb.fix import repair
+from kb.folder import Settings, origin, settings
+from kb.index import open_index
+from kb.ledger import case_hash
+from kb.run import run_case
+from kb.verify import select, verify
+from tests.conftest import REPOSITORY
+
+
+@pytest.fixture
+def make_folder(tmp_path, good_entry):
+    """Write a folder with one entry and give it this `kb.yaml`."""
+
+    def make(name, slug="add-two", text=None):
+        path = tmp_path / name / "tensors" / f"{slug}.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(good_entry.replace("adding two", f"adding {slug}").replace("两个 tensor", slug), "utf-8")
+        if text is not None:
+            (tmp_path / name / "kb.yaml").write_text(text, "utf-8")
+        return tmp_path / name
+
+    return make
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What the sandbox is asked for: (image, backend, program names) of each call; every program ends as if it had been cancelled."""
+    calls = []
+
+    def run(programs, *, image, backend, **options):
+        calls.append((image, backend, [program.name for program in programs]))
+        outcomes = [sandbox.Outcome(program.name, "refused") for program in programs]
+        for place, outcome in enumerate(outcomes):
+            if heard := options.get("on_outcome"):
+                heard(place, outcome)
+        return outcomes
+
+    monkeypatch.setattr("sandbox.run", run)
+    return calls
+
+
+def test_a_folder_without_settings_is_called_by_its_own_name(make_folder):
+    assert settings(make_folder("team")) == (Settings("team"), [])
+
+
+def test_settings_are_read(make_folder):
+    folder = make_folder("team", text="name: Vision team\nimage: registry.example.org/vision/torch:2.13\n")
+    assert settings(folder) == (Settings("Vision team", "registry.example.org/vision/torch:2.13"), [])
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("name: a\nimages: b\n", 2, "unknown key 'images'"),
+        ("name: a\nimage: -v/:/host\n", 2, "image takes"),
+        ("name: [a]\n", 1, "name takes"),
+        ("- name\n", 1, "no settings"),
+        ("name: a\nimage: 'b\n", 3, "no YAML"),
+    ],
+)
+def test_what_is_wrong_with_them_is_a_fault_and_nothing_of_it_is_used(make_folder, text, line, said):
+    folder = make_folder("team", text=text)
+    corpus = load([folder])
+    (fault,) = [fault for fault in check(corpus) if fault.rule == "KB051"]
+    assert (fault.line, fault.path) == (line, str(folder / "kb.yaml"))
+    assert said in fault.what
+    assert [case.image for entry in corpus for case in entry.cases] == [""]
+
+
+def test_where_an_entry_comes_from(make_folder):
+    entry = load([make_folder("team", text="name: Vision team\n")]).entries["add-two"]
+    assert origin(entry) == "Vision team"
+    assert origin(next(iter(load([REPOSITORY / "entries"])))) == ""
+
+
+def test_an_image_changes_no_badge(make_folder):
+    (plain,) = load([make_folder("plain")]).entries["add-two"].cases
+    (own,) = load([make_folder("own", text="image: own\n")]).entries["add-two"].cases
+    assert (own.image, plain.image) == ("own", "")
+    assert case_hash(own) == case_hash(plain)
+
+
+def test_every_case_runs_in_the_image_of_its_folder(make_folder, asked, tmp_path):
+    folders = [
+        make_folder("own", "a-own", "image: own\n"),
+        make_folder("plain", "b-plain"),
+        make_folder("other", "c-other", "image: other\n"),
+    ]
+    corpus = load(folders)
+    done = verify(corpus, select(corpus), open_index(folders, tmp_path / "cache"), isolation="corpus")
+    assert asked == [
+        (None, "auto", ["b-plain:repro", "b-plain:fix"]),
+        ("other", "docker", ["c-other:repro", "c-other:fix"]),
+        ("own", "docker", ["a-own:repro", "a-own:fix"]),
+    ]
+    assert [verdict.case.entry for verdict in done.verdicts] == ["a-own", "b-plain", "c-other"], (
+        "in the order asked for"
+    )
+
+
+def test_an_image_or_a_sandbox_asked_for_by_name_wins(make_folder, asked, tmp_path):
+    folders = [make_folder("own", "a-own", "image: own\n"), make_folder("plain", "b-plain")]
+    corpus, index = load(folders), open_index(folders, tmp_path / "cache")
+    verify(corpus, select(corpus), index, isolation="corpus", image="mine", backend="bubblewrap")
+    assert [(image, backend) for image, backend, _ in asked] == [("mine", "bubblewrap")]
+
+
+def test_kb_run_uses_it_too(make_folder, asked):
+    (case,) = load([make_folder("own", text="image: own\n")]).entries["add-two"].cases
+    run_case(case)
+    assert [(image, backend) for image, backend, _ in asked] == [("own", "docker")]
+
+
+def test_a_folder_may_link_to_entries_of_another_which_stay_as_they_are(make_folder):
+    folders = [make_folder("shipped", "b-plain"), make_folder("own", "a-own")]
+    path = folders[1] / "tensors" / "a-own.md"
+    path.write_text(path.read_text("utf-8").replace("\nkind:", "\nrelated: [b-plain]\nkind:"), "utf-8")
+    corpus = load(folders)
+    assert [fault for fault in check(corpus) if fault.rule == "KB040"] == []
+    assert repair(corpus) == []
