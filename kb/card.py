@@ -8,6 +8,7 @@ from typing import Any
 from kb.corpus import Corpus
 from kb.entry import LANGUAGES, Case, Entry
 from kb.ledger import Ledgers
+from kb.printed import last_line
 
 __all__ = ["changes", "make_card"]
 
@@ -55,6 +56,7 @@ def _case(case: Case, ledgers: Ledgers) -> dict[str, Any]:
         "repro": case.repro.source,
         "fix": case.fix.source,
         "diff": changes(case.repro.source, case.fix.source),
+        "said": last_line(records[0].printed) if records else "",
         "state": ledgers.state(case),
         "badges": [
             {"torch": found.torch, "device": found.device, "date": found.date, "gpu": found.gpu} for found in records

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kb.corpus import load
-from kb.ledger import Ledgers, Record, load_ledgers
+from kb.ledger import Ledgers, load_ledgers
 from kb.lexer import lex
-from kb.printed import exceptions_in, warnings_in
+from kb.printed import last_line
 
 __all__ = ["Drift", "drifts", "table"]
 
@@ -29,7 +29,7 @@ def drifts(ledgers: Ledgers, there: str, here: str) -> Iterator[Drift]:
         found = {record.torch.partition("+")[0]: record for record in reversed(records) if record.device == "cpu"}
         if here not in found or there not in found:
             continue
-        one, other = _last(found[here]), _last(found[there])
+        one, other = last_line(found[here].printed), last_line(found[there].printed)
         if _words(one) != _words(other) or found[there].outcome != found[here].outcome:
             yield Drift(case, found[there].outcome, one, other)
 
@@ -45,15 +45,6 @@ def table(ledgers: Ledgers, there: str, here: str) -> str:
             + " |"
         )
     return "\n".join(lines) + "\n"
-
-
-def _last(record: Record) -> str:
-    """The first line of the last exception, or else of the first warning, that a repro printed."""
-    raised = exceptions_in(record.printed)
-    if raised:
-        return f"{raised[-1][0]}: {raised[-1][1]}".partition("\n")[0]
-    warned = warnings_in(record.printed)
-    return f"{warned[0][0]}: {warned[0][1]}".partition("\n")[0] if warned else ""
 
 
 def _words(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from kb.lexer import lex
 from kb.pattern import match
 from kb.template import Template
 
-__all__ = ["Raised", "exceptions_in", "final_exception", "matches", "shorten_paths", "warnings_in"]
+__all__ = ["Raised", "exceptions_in", "final_exception", "last_line", "matches", "shorten_paths", "warnings_in"]
 
 _TRACEBACK = re.compile(r"^(?:Original )?Traceback \(most recent call last\):\n", re.MULTILINE)
 _EXCEPTION = re.compile(r"^([A-Za-z_][\w.]*)(?::[ \n]|$)", re.MULTILINE)
@@ -84,6 +84,12 @@ def warnings_in(stderr: str, program: str = "program.py") -> list[tuple[str, str
 def _bare(stderr: str) -> str:
     """What was printed, without colours and without the rank that torch.distributed puts before each line."""
     return _RANK.sub("", _ANSI.sub("", stderr))
+
+
+def last_line(stderr: str) -> str:
+    """Return the first line of the last exception that was printed, else of the first warning, else nothing."""
+    said = exceptions_in(stderr)[-1:] or warnings_in(stderr)[:1]
+    return ": ".join(filter(None, said[0])).partition("\n")[0] if said else ""
 
 
 def matches(template: Template, type_: str, message: str) -> bool:
