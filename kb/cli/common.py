@@ -1,12 +1,24 @@
-"""What the commands share: parsers, failures that people can act on, and text for a terminal."""
+"""What the commands share: parsers and failures that people can act on; colours and sizes come from kb.terminal."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 
-__all__ = ["Failure", "Style", "language", "make_parser", "width"]
+from kb.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Style, language, width
+
+__all__ = [
+    "BOLD",
+    "CYAN",
+    "DIM",
+    "GREEN",
+    "RED",
+    "YELLOW",
+    "Failure",
+    "Style",
+    "language",
+    "make_parser",
+    "width",
+]
 
 
 class Failure(Exception):  # noqa: N818 - it is said to a person, not caught by a program
@@ -24,34 +36,3 @@ def make_parser(name: str, description: str, epilog: str = "") -> argparse.Argum
     )
     parser.add_argument("--debug", action="store_true", help="show the stack when something goes wrong")
     return parser
-
-
-def language(given: str | None) -> str | None:
-    """Return the language asked for by option or KB_LANG, else None: the text then decides."""
-    chosen = given or os.environ.get("KB_LANG", "")
-    return chosen if chosen in ("en", "zh") else None
-
-
-def width() -> int:
-    """Return the columns to write in: the terminal's, between 40 and 100."""
-    try:
-        columns = os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 88
-    except OSError:
-        columns = 88
-    return max(40, min(100, columns))
-
-
-class Style:
-    """Colours for a stream, none unless it is a terminal and NO_COLOR is unset or empty."""
-
-    def __init__(self, stream: object = None) -> None:
-        stream = stream or sys.stdout
-        on = getattr(stream, "isatty", bool)() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        self.on = on
-
-    def __call__(self, text: str, *codes: int) -> str:
-        """Return the text between the ANSI codes, or as it is."""
-        return f"\033[{';'.join(map(str, codes))}m{text}\033[0m" if self.on and text else text
-
-
-BOLD, DIM, RED, GREEN, YELLOW, CYAN = 1, 2, 31, 32, 33, 36

@@ -9,38 +9,15 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from kb.answer import lookup
-from kb.cli.common import BOLD, CYAN, DIM, GREEN, YELLOW, Failure, Style, language, make_parser, width
+from kb.cli.common import Failure, Style, language, make_parser
 from kb.index import open_index
+from kb.terminal import size
 
 if TYPE_CHECKING:
-    from kb.answer import Answer, Match
+    from kb.answer import Answer
     from kb.index import Index
 
 _MAX_BYTES = 1 << 20
-_SAID = {
-    "en": {
-        "exact": "exact match",
-        "likely": "likely match",
-        "related": "related",
-        "line": "line {0}",
-        "look": "Look first at",
-        "none": "kb has no entry for this error.",
-        "near": "Related entries, none of which answers it:",
-        "also": "Also possible:",
-        "more": "Whole programs and links: kb show {0}",
-    },
-    "zh": {
-        "exact": "完全匹配",
-        "likely": "很可能是",
-        "related": "相关",
-        "line": "第 {0} 行",
-        "look": "先看这里：",
-        "none": "kb 没有收录这个报错。",
-        "near": "下面的条目相关，但都不是答案：",
-        "also": "也可能是：",
-        "more": "完整程序和链接：kb show {0}",
-    },
-}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -54,12 +31,16 @@ def parser() -> argparse.ArgumentParser:
     )
     found.add_argument("text", nargs="*", metavar="TEXT", help="the error's words, a file, or - for standard input")
     found.add_argument(
-        "--lang", choices=("en", "zh"), help="the language of the answer (default: KB_LANG, else the text's)"
+        "--lang",
+        choices=("en", "zh"),
+        help="the language of the answer (default: KB_LANG, a Chinese locale, else the text's)",
     )
     found.add_argument("-n", type=int, default=3, metavar="N", help="at most this many matches (default 3)")
     form = found.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the answer as JSON")
-    form.add_argument("--fix", action="store_true", help="print only the program that works")
+    form.add_argument(
+        "--fix", action="store_true", help="print only the program that works, of the case that fits best"
+    )
     form.add_argument(
         "--batch", metavar="FILE", help="answer each line of a JSON Lines file, an object with a text, as JSON"
     )
@@ -80,20 +61,23 @@ def run(arguments: argparse.Namespace) -> int:
     answer = lookup(text, lang=lang, limit=arguments.n, index=index)
     if arguments.json:
         print(json.dumps(answer.to_dict(), ensure_ascii=False))
-    elif arguments.fix and answer.answered:
-        print(index.card(answer.matches[0].id)["cases"][0]["fix"], end="")
+    elif not arguments.fix:
+        _print_answer(answer, index, text)
+    elif answer.answered:
+        _print_fix(answer, index, text)
     else:
-        for line in _lines(answer, index, Style()):
-            print(line)
+        print("kb lookup: there is no entry for this error, so no program", file=sys.stderr)
     return 0 if answer.answered else 1
 
 
 def read_text(words: list[str]) -> str:
     """Return the text that TEXT means: standard input, a file's content, or the words themselves."""
-    if not words and sys.stdin.isatty():
+    if words in ([], ["-"]) and sys.stdin.isatty():
         print("Paste the error, then press Ctrl-D.", file=sys.stderr)
     if words in ([], ["-"]):
         data = sys.stdin.buffer.read(_MAX_BYTES + 1)
+        if sys.stdin.isatty() and not data.endswith(b"\n"):
+            print(file=sys.stderr)
     elif len(words) == 1 and len(words[0]) < 4096 and "\n" not in words[0] and os.path.isfile(words[0]):  # noqa: PTH113 - no pathlib here: it costs milliseconds
         with open(words[0], "rb") as file:  # noqa: PTH123 - likewise
             data = file.read(_MAX_BYTES + 1)
@@ -130,52 +114,26 @@ def _batch(path: str, lang: Any, limit: int) -> int:
     return 0
 
 
-def _lines(answer: Answer, index: Index, style: Style) -> list[str]:
-    """The answer for a person: best match in full, the others by title."""
-    from kb.cli.page import entry_lines, wrap
+def _print_fix(answer: Answer, index: Index, text: str) -> None:
+    """Print the program that works, of the case that fits best; which one that is, and of how many, goes to standard error."""
+    from kb.entry_text import best_case
 
-    lang, limit = answer.lang, width()
-    words = _SAID[lang]
-    lines: list[str] = []
-    others = list(answer.matches)
-    if answer.answered:
-        first = others.pop(0)
-        card = index.card(first.id)
-        lines += [
-            style(first.title[lang], BOLD),
-            _how(first, words, style),
-            *_evidence(first, answer, words, style, limit),
-            "",
-        ]
-        lines += entry_lines(card, lang, limit, style)
-        lines.append(style(words["more"].format(first.id), DIM))
-    else:
-        lines.append(style(words["none"], BOLD))
-        others = others[:3]
+    card = index.card(answer.matches[0].id)
+    case = best_case(card, text)
+    print(case["fix"], end="")
+    others = [f"{card['id']}/{other['name']}" for other in card["cases"] if other is not case]
     if others:
-        lines += ["", words["also"] if answer.answered else words["near"]]
-        lines += [line for match in others for line in wrap(f"{match.id}: {match.title[lang]}", limit, "  ", "    ")]
-    return lines
+        print(f"{card['id']}/{case['name']}; kb show --fix prints the others: {', '.join(others)}", file=sys.stderr)
 
 
-def _how(match: Match, words: dict[str, str], style: Style) -> str:
-    return (
-        style(words[match.confidence], GREEN if match.confidence == "exact" else YELLOW) + "  " + style(match.id, DIM)
-    )
+def _print_answer(answer: Answer, index: Index, text: str) -> None:
+    """Print the best match so that it fits the screen, the others by name."""
+    from kb.answer_text import answer_lines, unanswered_lines
 
-
-def _evidence(match: Match, answer: Answer, words: dict[str, str], style: Style, limit: int) -> list[str]:
-    """Which line of the paste matched, what its numbers mean, and where in the reader's own code to look."""
-    lines = []
-    if match.evidence.line_number:
-        shown = " ".join(match.evidence.line.split())
-        shown = shown if len(shown) <= 3 * limit else shown[: 3 * limit] + " …"
-        lines.append(f"{words['line'].format(match.evidence.line_number)}: {style(shown, CYAN)}")
-    if match.evidence.explain:
-        lines.append(match.evidence.explain[answer.lang])
-    frame = next((error.frame for error in answer.errors if error.frame), None)
-    if frame:
-        lines.append(
-            f"{words['look']} {frame.file}:{frame.line}" + (f"  {style(frame.code, CYAN)}" if frame.code else "")
-        )
-    return lines
+    limit, rows = size()
+    if answer.answered:
+        room = None if rows is None else rows - 1
+        lines = answer_lines(answer, index.card(answer.matches[0].id), text, limit, room, Style())
+    else:
+        lines = unanswered_lines(answer, limit, Style())
+    print("\n".join(lines))
