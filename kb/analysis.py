@@ -15,6 +15,7 @@ __all__ = ["CONCEPT", "message_terms", "terms"]
 CONCEPT = "§"
 """A term that begins with this stands for a concept of `kb/data/terms.txt`, not for a word."""
 
+_GAP = 2
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::)[A-Za-z_][A-Za-z0-9_]*)*|[0-9]+[a-zA-Z]+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+[a-z]?")
 _STOP = frozenset(
@@ -67,13 +68,18 @@ def _code_terms(word: str, stems: list[str]) -> Iterator[str]:
 
 
 def _english_concepts(stems: list[str]) -> Iterator[str]:
+    """Yield the concepts whose wordings stand in the text, in order, with up to `_GAP` other words between two of theirs."""
     table = _english()
-    at = 0
-    while at < len(stems):
-        for wording, name in table.get(stems[at], ()):
-            if tuple(stems[at : at + len(wording)]) == wording:
+    for at, first in enumerate(stems):
+        for wording, name in table.get(first, ()):
+            here = at + 1
+            for stem in wording[1:]:
+                window = stems[here : here + _GAP + 1]
+                if stem not in window:
+                    break
+                here += window.index(stem) + 1
+            else:
                 yield name
-        at += 1
 
 
 def _chinese_concepts(text: str, words: list[str]) -> Iterator[str]:

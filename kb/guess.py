@@ -20,8 +20,14 @@ from kb.vectors import MESSAGE, SATURATION
 __all__ = ["Traits", "matches_by_words"]
 
 _CANDIDATES = 20
-_LEAST_SHARED = 20.0
-"""The BM25 score, in nats, from which a question is answered: some five words of the field in common."""
+_LEAST_SHARED = 3.0
+"""The BM25 score, in nats, from which a question is answered."""
+
+_PHRASE, _MESSAGE = 2.0, 10.0
+"""What a title or alias like the paste, and a message like its error, add to the BM25 score."""
+
+_HAS_MESSAGE = 0.9
+"""Factor for entries about an error where the paste shows none: one about a silent pitfall is likelier to be meant."""
 
 _LIKE_ENOUGH = 1.9
 _PYTORCH = re.compile(r"torch|aten|\bATen\b|\bTHC|c10|CUDA|cuda|NCCL|nccl|cudnn|cublas")
@@ -32,6 +38,7 @@ class Traits(NamedTuple):
 
     `bm25` is the pooled score; `covered` the share of the paste's information that the entry has; `message` how alike
     its most alike message and the paste's error are, `phrase` its most alike title or alias and the whole paste.
+    `unshown` tells that the entry is about an error or a warning and the paste shows none.
     """
 
     entry: int
@@ -39,6 +46,7 @@ class Traits(NamedTuple):
     covered: float
     message: float
     phrase: float
+    unshown: bool
     shared: tuple[str, ...]
 
 
@@ -62,7 +70,7 @@ def matches_by_words(
         head = index.head(one.entry)
         if head["id"] in have:
             continue
-        score = round(min(0.75, _rank(one) / 60), 4)
+        score = round(0.75 * _rank(one) / (_rank(one) + 10), 4)
         words = tuple(term for term in one.shared if not term.startswith(CONCEPT))[:8]
         guessed.append(
             Match(
@@ -98,12 +106,15 @@ def traits(index: Index, view: View, errors: Sequence[Spotted]) -> list[Traits]:
         covered = sum(weights[term] * idf[term] for term in shared) / total
         message = max((_alike(said, p, vectors.idf) for f, p in phrases if f == "message"), default=0.0)
         phrase = max((_within(weights, p, vectors.idf) for f, p in phrases if f != "message"), default=0.0)
-        found.append(Traits(candidate.entry, candidate.score, covered, message if said else 0.0, phrase, tuple(shared)))
+        unshown = not errors and index.head(candidate.entry)["kind"] != "silent"
+        found.append(
+            Traits(candidate.entry, candidate.score, covered, message if said else 0.0, phrase, unshown, tuple(shared))
+        )
     return found
 
 
 def _rank(one: Traits) -> float:
-    return one.bm25 + 10 * one.message
+    return (one.bm25 + _PHRASE * one.phrase) * (_HAS_MESSAGE if one.unshown else 1.0) + _MESSAGE * one.message
 
 
 def _sure(index: Index, first: Traits, view: View, errors: Sequence[Spotted]) -> bool:

@@ -25,7 +25,10 @@ _CODE = re.compile(
     r"^\s{4,}|^\s*(?:import |from \S+ import|def |class |return |for .+:\s*$|if .+:\s*$|with .+:\s*$|>>>|@|#include|\$ |[-–]{2,}>|\d+ )"
     r"|[\w\])]\s?=\s?[\w\[({\"']|\w\(.*\)\s*$|\|[#█ ]+\||it/s"
 )
-_LOG = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|^\s*[\w.-]+==\d|^\s*\[[^\]]{0,40}\]|site-packages|\d+%\|")
+_LOG = re.compile(
+    r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|^\s*[\w.-]+==\d|^\s*\[[^\]]{0,40}\]|site-packages|\d+%\|"
+    r"|^\s*[-*]?\s*(?:OS|Ubuntu|Linux|Windows|macOS|[Pp]ython|[Pp]y[Tt]orch|torch\w*|CUDA|cuDNN|GPU|[Dd]river|transformers|[Vv]ersions?|conda|numpy)\b[^.?!]{0,60}\d"
+)
 _PLAIN_WORD = re.compile(r"(?<![\w./\\])[A-Za-z]{2,}(?:'[a-z]+)?(?![\w(\[/\\=])")
 
 

@@ -13,8 +13,8 @@ from kb.store import Arrays, StringTable, string_sections
 __all__ = ["MESSAGE", "SATURATION", "Said", "Vectors", "vector_sections"]
 
 
-SATURATION = 5.0
-"""How slowly a term's weight in an entry saturates (BM25's k1): a title alone reaches not quite half of what is possible."""
+SATURATION = 8.0
+"""How slowly a term's weight in an entry saturates (BM25's k1): a title alone reaches a third of what is possible."""
 
 
 MESSAGE = "¶"

@@ -166,10 +166,10 @@ class _Scorer(BaseScorer):  # type: ignore[misc]
 
     def score(self, matcher: Any) -> float:
         weight = matcher.weight()
-        return float(self._idf * weight * (SATURATION + 1) / (weight + SATURATION))
+        return float(self._idf * weight / (weight + SATURATION))
 
     def max_quality(self) -> float:
-        return self._idf * (SATURATION + 1)
+        return self._idf
 
 
 class Searcher:
