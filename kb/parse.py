@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator
 
 from kb.entry import LANGUAGES, Block, Case, Entry, Fault, Lang, Message, Prose, Text
 
-__all__ = ["HEADINGS", "parse", "parse_text", "prose_lines", "schema"]
+__all__ = ["HEADINGS", "parse", "parse_text", "parse_unfinished", "prose_lines", "schema"]
 
 HEADINGS = ("## English", "### Why it happens", "### How to fix it", "## 中文", "### 原因", "### 解决办法", "## Run it")
 _SECTION: dict[str, tuple[Lang, str]] = {
@@ -41,6 +41,12 @@ _ATTRIBUTES = {
     "timeout": ("seconds", re.compile(r"[1-9]\d{0,2}")),
     "fresh": ("true", re.compile("true")),
 }
+
+
+Marks = dict[tuple[Any, ...], int]
+"""The line of each key of front matter."""
+Sections = dict[tuple[Lang, str], str]
+"""Markdown by language and by `why` or `fix`."""
 
 
 @cache
@@ -65,36 +71,31 @@ def parse(path: Path, *, name: str = "") -> tuple[Entry | None, list[Fault]]:
 def parse_text(source: str, path: Path, *, name: str = "") -> tuple[Entry | None, list[Fault]]:
     """Like `parse`, for the text of a file that would stand at `path`."""
     reader = _Reader(name or str(path))
-    slug, topic = path.stem, path.parent.name
-    if not _SLUG.fullmatch(slug):
-        reader.fault(1, "KB002", f"the file's name {slug!r} is no slug; use lower-case words joined by hyphens")
-    lines = source.split("\n")
-    front, body_start = _front_matter(lines, reader)
-    prose = _prose(lines, body_start, reader)
-    cases = _cases(slug, lines, body_start, reader)
-    if reader.faults or front is None:
+    data, marks, prose, cases = _read(source, path, reader)
+    if reader.faults:
         return None, sorted(reader.faults)
-    data, marks = front
-    return Entry(
-        id=slug,
-        topic=topic,
-        title=Text(**data["title"]),
-        kind=data["kind"],
-        messages=tuple(
-            _message(item, marks.get(("messages", i), 1)) for i, item in enumerate(data.get("messages", []))
-        ),
-        aliases={lang: tuple(data["aliases"][lang]) for lang in LANGUAGES},
-        prose={lang: Prose(prose[lang, "why"], prose[lang, "fix"]) for lang in LANGUAGES},
-        cases=cases,
-        explain=Text(**data["explain"]) if "explain" in data else None,
-        apis=tuple(data.get("apis", [])),
-        tags=tuple(data["tags"]),
-        sources=tuple(data["sources"]),
-        related=tuple(data.get("related", [])),
-        also=tuple(data.get("also", [])),
-        path=path,
-        source=source,
-    ), []
+    return _entry(source, path, data, marks, prose, cases), []
+
+
+def parse_unfinished(source: str, path: Path) -> Entry:
+    """Return what can be read of a file that is still being written; what is missing or wrong is left empty, a title is the slug."""
+    data, marks, prose, cases = _read(source, path, _Reader(str(path)))
+    broken = {
+        tuple(fault.absolute_path)
+        for fault in Draft202012Validator(schema()).iter_errors(data)
+        if fault.validator != "required"
+    }
+    for *place, key in sorted(broken - {()}, key=lambda place: [str(step).zfill(4) for step in place], reverse=True):
+        holder: Any = data
+        for step in place:
+            holder = holder[step]
+        del holder[key]
+    data = {"kind": "error", "tags": [], "sources": [], **data}
+    data["title"] = dict.fromkeys(LANGUAGES, path.stem) | data.get("title", {})
+    data["aliases"] = {lang: [] for lang in LANGUAGES} | data.get("aliases", {})
+    if len(data.get("explain", LANGUAGES)) < len(LANGUAGES):
+        del data["explain"]
+    return _entry(source, path, data, marks, prose, cases)
 
 
 def prose_lines(source: str) -> Iterator[tuple[int, Lang, str]]:
@@ -105,6 +106,42 @@ def prose_lines(source: str) -> Iterator[tuple[int, Lang, str]]:
             lang = {"## English": "en", "## 中文": "zh"}.get(line.rstrip())  # type: ignore[assignment]
         elif lang and not line.startswith("#"):
             yield number, lang, line
+
+
+def _read(source: str, path: Path, reader: _Reader) -> tuple[dict[str, Any], Marks, Sections, tuple[Case, ...]]:
+    """Return front matter, the line of each of its keys, prose and cases; what is wrong goes to the reader."""
+    if not _SLUG.fullmatch(path.stem):
+        reader.fault(1, "KB002", f"the file's name {path.stem!r} is no slug; use lower-case words joined by hyphens")
+    lines = source.split("\n")
+    front, body_start = _front_matter(lines, reader)
+    prose = _prose(lines, body_start, reader)
+    data, marks = front or ({}, {})
+    return data, marks, prose, _cases(path.stem, lines, body_start, reader)
+
+
+def _entry(
+    source: str, path: Path, data: dict[str, Any], marks: Marks, prose: Sections, cases: tuple[Case, ...]
+) -> Entry:
+    return Entry(
+        id=path.stem,
+        topic=path.parent.name,
+        title=Text(**data["title"]),
+        kind=data["kind"],
+        messages=tuple(
+            _message(item, marks.get(("messages", i), 1)) for i, item in enumerate(data.get("messages", []))
+        ),
+        aliases={lang: tuple(data["aliases"][lang]) for lang in LANGUAGES},
+        prose={lang: Prose(prose.get((lang, "why"), ""), prose.get((lang, "fix"), "")) for lang in LANGUAGES},
+        cases=cases,
+        explain=Text(**data["explain"]) if "explain" in data else None,
+        apis=tuple(data.get("apis", [])),
+        tags=tuple(data["tags"]),
+        sources=tuple(data["sources"]),
+        related=tuple(data.get("related", [])),
+        also=tuple(data.get("also", [])),
+        path=path,
+        source=source,
+    )
 
 
 @dataclass(slots=True)
@@ -128,9 +165,7 @@ class _Reader:
         self.faults.append(Fault(self.name, line, rule, what))
 
 
-def _front_matter(
-    lines: list[str], reader: _Reader
-) -> tuple[tuple[dict[str, Any], dict[tuple[Any, ...], int]] | None, int]:
+def _front_matter(lines: list[str], reader: _Reader) -> tuple[tuple[dict[str, Any], Marks] | None, int]:
     """Return the data with the line of each key, checked against the schema, and the index of the first line after it."""
     if lines[0].rstrip() != "---":
         reader.fault(1, "KB003", "no front matter; begin the file with a line --- and close it with another")
@@ -141,6 +176,10 @@ def _front_matter(
         return None, len(lines)
     text = "\n".join(lines[1:end])
     try:
+        for token in yaml.scan(text, Loader=yaml.SafeLoader):
+            if isinstance(token, yaml.AliasToken):  # a few lines of them make a mapping that never ends
+                reader.fault(token.start_mark.line + 2, "KB003", f"*{token.value} repeats another value; write it out")
+                return None, end + 1
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -152,7 +191,7 @@ def _front_matter(
             f"front matter is no YAML ({getattr(error, 'problem', None) or 'cannot be read'}); quote texts that hold : # or backticks",
         )
         return None, end + 1
-    marks: dict[tuple[Any, ...], int] = {}
+    marks: Marks = {}
     _mark(node, (), marks, reader)
     if not isinstance(data, dict):
         reader.fault(2, "KB003", "front matter is no mapping; write key: value lines")
@@ -170,7 +209,7 @@ def _plain(message: str) -> str:
     return f"{message}; see docs/entry-format.md"
 
 
-def _mark(node: yaml.Node | None, place: tuple[Any, ...], marks: dict[tuple[Any, ...], int], reader: _Reader) -> None:
+def _mark(node: yaml.Node | None, place: tuple[Any, ...], marks: Marks, reader: _Reader) -> None:
     """Note the line of every node, and report a key that stands twice, which YAML itself lets pass."""
     if node is None:
         return
@@ -205,7 +244,7 @@ def _outside_fences(lines: list[str], start: int) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def _prose(lines: list[str], start: int, reader: _Reader) -> dict[tuple[Lang, str], str]:
+def _prose(lines: list[str], start: int, reader: _Reader) -> Sections:
     """Return the Markdown below each of the four prose headings, which must be there, in order, and filled."""
     headings = [(number, line.rstrip()) for number, line in _outside_fences(lines, start) if re.match(r"#{1,6} ", line)]
     found = [text for _, text in headings]

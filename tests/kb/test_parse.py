@@ -4,11 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from kb.corpus import load
 from kb.entry import Case
-from kb.parse import parse, parse_text, prose_lines, schema
+from kb.parse import parse, parse_text, parse_unfinished, prose_lines, schema
+from tests.conftest import REPOSITORY
 
 PATH = Path("entries/tensors/add-two.md")
 
@@ -106,3 +109,64 @@ def test_every_shipped_entry_is_whole():
     corpus = load()
     assert corpus.faults == ()
     assert len(corpus) >= 12
+
+
+def test_an_unfinished_entry_is_read_as_far_as_it_goes(good_entry):
+    text = good_entry.replace("  zh: 两个张量不能相加", '  zh: ""').replace(
+        "tags: [broadcasting]", "tags: [Broad Casting, sums]"
+    )
+    text = text.replace("### 原因\n\n`torch.add` 要求尺寸相同，或者为 1。", "### 原因\n").replace(
+        "\nsources:\n  - https", "\nsauces:\n  - https", 1
+    )
+    assert parse_text(text, PATH)[0] is None
+    entry = parse_unfinished(text, PATH)
+    assert (entry.title.en, entry.title.zh) == ("Two tensors cannot be added", "add-two")
+    assert (entry.tags, entry.sources, len(entry.messages), len(entry.cases)) == (("sums",), (), 2, 1)
+    assert (entry.prose["zh"].why, entry.prose["en"].why) == ("", "`torch.add` needs equal sizes, or ones.")
+
+
+def test_a_whole_entry_is_read_as_ever(good_entry):
+    assert parse_unfinished(good_entry, PATH) == parse_text(good_entry, PATH)[0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_no_state_of_a_file_being_written_is_too_much(data):
+    text = (REPOSITORY / "tests/kb/data/good-entry.md").read_text("utf-8")
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(start, min(len(text), start + 80)))
+        text = (
+            text[:start]
+            + data.draw(st.sampled_from(["", "\n", ": ", "- ", "[", "&a ", "*a", "```", "{", "''", "\x00"]))
+            + text[end:]
+        )
+    assert parse_unfinished(text, PATH).id == "add-two"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "---\n",
+        "---\n---\n",
+        "---\n- a\n---\n",
+        "---\ntitle: &a {en: *a, zh: b}\n---\n",
+        "---\n1: 2020-01-01\n---\n",
+    ],
+)
+def test_neither_is_one_that_has_hardly_begun(text):
+    assert parse_unfinished(text, PATH).title.en == "add-two"
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "a: &a [x]\nb: *a",
+        "title: &a {en: *a, zh: b}",
+        "a: &a [x]\n" + "\n".join(f"b{n}: &b{n} [*a, *a]" for n in range(9)),
+    ],
+)
+def test_a_value_that_repeats_another_is_refused_before_it_grows(front):
+    (fault,) = [fault for fault in parse_text(f"---\n{front}\n---\n", PATH)[1] if fault.rule == "KB003"]
+    assert "write it out" in fault.what
