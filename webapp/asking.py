@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+import sqlite3
 import time
 
 from flask import abort, current_app, g
 
 from kb.answer import Answer
 from kb.entry import Lang
-from webapp import limiting, metrics
+from webapp import limiting, metrics, misses
 from webapp.knowledge import Knowledge, Library
 from webapp.settings import MAX_TEXT_BYTES
 
 __all__ = ["ask", "current_knowledge"]
+
+log = logging.getLogger("webapp")
 
 
 def current_knowledge() -> Knowledge:
@@ -33,4 +37,18 @@ def ask(text: str, *, lang: Lang | None = None, limit: int = 5) -> Answer:
     answer = current_knowledge().lookup(text, lang=lang, limit=limit)
     g.confidence = answer.matches[0].confidence if answer.matches else "none"
     metrics.count_lookup(g.confidence, answer.lang, time.perf_counter() - started)
+    if current_app.config["MISSES"] and not answer.answered and answer.errors:
+        _count_miss(answer)
     return answer
+
+
+def _count_miss(answer: Answer) -> None:
+    """Count the first error of an answer that has none; that this fails is the operator's trouble, not the reader's."""
+    error = answer.errors[0]
+    message = misses.normalize(error.type, error.message, current_knowledge().vocabulary)
+    if not message:
+        return
+    try:
+        misses.count_miss(current_app.config["MISSES"], message)
+    except sqlite3.Error as fault:
+        log.error("KB_WEB_MISSES=%s: %s", current_app.config["MISSES"], fault)  # noqa: TRY400 - one line says it

@@ -17,6 +17,7 @@ from kb.entry import Entry, Lang
 from kb.index import open_index
 from kb.ledger import Ledgers, load_ledgers
 from kb.stamps import listing
+from webapp.misses import vocabulary
 
 __all__ = ["Knowledge", "Library"]
 
@@ -59,6 +60,11 @@ class Knowledge:
     def verified_cases(self) -> int:
         """The number of cases whose programs stand in a ledger just as they are."""
         return sum(self.ledgers.state(case) == "verified" for entry in self.corpus for case in entry.cases)
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """The words that the entries publish."""
+        return vocabulary(self.corpus)
 
     @cached_property
     def torch_versions(self) -> tuple[str, ...]:

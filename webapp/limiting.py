@@ -13,7 +13,7 @@ from werkzeug.exceptions import TooManyRequests
 
 from webapp.settings import SettingError
 
-__all__ = ["count_lookup", "count_run", "init_app"]
+__all__ = ["count_feedback", "count_lookup", "count_run", "init_app"]
 
 
 def init_app(app: Flask) -> None:
@@ -30,6 +30,11 @@ def count_lookup() -> None:
 def count_run() -> None:
     """Count one run in the same way."""
     _count("RUN_RATE")
+
+
+def count_feedback() -> None:
+    """Count one answer to *Did this help?* as a lookup is counted."""
+    _count("RATE")
 
 
 def _read(name: str, rate: str) -> list[limits.RateLimitItem]:

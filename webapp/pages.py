@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, abort, redirect, render_template, request, url_for
+from flask import Blueprint, Response, abort, current_app, redirect, render_template, request, url_for
 from markupsafe import Markup
 from werkzeug.wrappers import Response as BaseResponse
 
 from kb.entry import Entry
+from webapp import misses
 from webapp.asking import ask, current_knowledge
 from webapp.discovery import structured_data
 from webapp.kept import kept, kept_part
 from webapp.language import HTML_LANG, chosen, current, speak
+from webapp.limiting import count_feedback
 from webapp.views import view_answer, view_entry
 
 __all__ = ["bp"]
@@ -75,6 +77,18 @@ def _entry(found: Entry) -> str:
     view = view_entry(current_knowledge(), found, current())
     data = structured_data(current_knowledge(), found, current(), view.heading, view.summary)
     return render_template("entry.html", entry=view, data=data)
+
+
+@bp.post("/helped")
+def helped() -> BaseResponse:
+    """Count whether an answer helped, where the operator keeps that."""
+    found = current_knowledge().corpus.get(request.form.get("entry", ""))
+    told = request.form.get("helped")
+    if not current_app.config["MISSES"] or found is None or told not in ("yes", "no"):
+        abort(404)
+    count_feedback()
+    misses.count_helped(current_app.config["MISSES"], found.id, helped=told == "yes")
+    return redirect(url_for("pages.entry", slug=found.id, _anchor="thanks"), 303)
 
 
 @bp.get("/browse")

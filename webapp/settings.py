@@ -42,6 +42,11 @@ SETTINGS = (
     Setting("RUN_SLOTS", 1, "programs that run at the same time; the others queue"),
     Setting("RUN_RATE", "12/minute", "programs that one address may start; empty: any number"),
     Setting("RUN_BACKEND", "auto", "the sandbox for that: `auto`, `docker` or `bubblewrap`"),
+    Setting(
+        "MISSES",
+        "",
+        "SQLite file for counts of what was not answered and of *Did this help?*; empty: neither is kept nor asked",
+    ),
     Setting("METRICS", True, "whether `/metrics` is there"),
     Setting("LOG", "json", "one line per request on standard error as `json` or `text`, or `off`"),
 )

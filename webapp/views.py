@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from kb.answer import Answer, Match
 from kb.entry import Case, Entry, Lang
+from kb.folder import origin
 from kb.ledger import Record
 from webapp.code import Line, difference, highlight
 from webapp.knowledge import Knowledge
@@ -59,6 +60,7 @@ class EntryView(NamedTuple):
     id: str
     topic: str
     kind: str
+    origin: str
     title: str
     heading: str
     why: Markup
@@ -127,6 +129,7 @@ def view_entry(knowledge: Knowledge, entry: Entry, lang: Lang) -> EntryView:
         id=entry.id,
         topic=entry.topic,
         kind=entry.kind,
+        origin=origin(entry),
         title=entry.title[lang],
         heading=message_title(entry, lang),
         why=why,

@@ -96,8 +96,8 @@ def test_nothing_of_the_request_is_run(client, sandbox):
     sandbox.go_on.set()
     for case in ("nix", "nix/nix", "", "linear-width-mismatch", "../x", "import os"):
         assert press(client, case).status_code == 404
-    client.post("/run", data={"case": CASE, "source": "import os", "repro": "import os"}, headers=JSON)
-    follow(client, press(client).json, over)
+    job = client.post("/run", data={"case": CASE, "source": "import os", "repro": "import os"}, headers=JSON).json
+    follow(client, job, over)
     assert sandbox.ran == [CASE]
 
 

@@ -106,6 +106,15 @@ function show(page, form) {
   target.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
 }
 
+// Did this help? The answer is sent, and thanks take the buttons' place.
+async function tell(form, button) {
+  const data = new FormData(form);
+  data.set(button.name, button.value);
+  await fetch(form.action, { method: "POST", body: data }).catch(() => {});
+  for (const other of form.querySelectorAll("button")) other.remove();
+  $("[role=status]", form).textContent = form.dataset.thanks;
+}
+
 // Running: start the stored programs, then ask again and again what they have printed.
 async function run(form) {
   const words = JSON.parse(form.dataset.words);
@@ -197,6 +206,10 @@ document.addEventListener("submit", (event) => {
   if (event.target.matches("[data-run]")) {
     event.preventDefault();
     run(event.target);
+  }
+  if (event.target.matches(".helped")) {
+    event.preventDefault();
+    tell(event.target, event.submitter);
   }
   if (event.target.id !== "ask" || event.submitter?.name === "switch") return;
   event.preventDefault();
