@@ -147,7 +147,7 @@ def _said(errors: Sequence[Spotted]) -> set[str]:
 def _alike(said: set[str], message: Iterable[str], idf: Callable[[str], float]) -> float:
     """Return the share of the entry's message, by what its words tell, that was said; what was said beyond it counts a little."""
     words = set(message)
-    tells = {word: idf(MESSAGE + word) for word in words | said}
+    tells = {word: idf(MESSAGE + word) ** 2 for word in words | said}
     both = sum(tells[word] for word in words & said)
     return both / (sum(tells[word] for word in words) + 0.3 * sum(tells[word] for word in said - words) or 1.0)
 
