@@ -73,7 +73,8 @@ def write(folder: Path) -> Path:
         entries / "shapes" / "linear-width-mismatch.md",
         en="A layer gets inputs of the wrong width",
         zh="层的输入宽度不对",
-        messages='messages:\n  - "RuntimeError: mat1 and mat2 shapes cannot be multiplied ({left:shape} and {right:shape})"\n',
+        messages='messages:\n  - "RuntimeError: mat1 and mat2 shapes cannot be multiplied ({left:shape} and {right:shape})"\n'
+        '  - {text: "RuntimeError: CUDA error: width {width:int} of the first layer is not supported", device: cuda}\n',
         more='explain: {en: "Your input has {left[1]} columns.", zh: "你的输入有 {left[1]} 列。"}\nalso: [old-linear-slug]\n',
         tags="linear, shapes",
         related="quiet-broadcast",

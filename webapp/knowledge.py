@@ -6,14 +6,14 @@ import logging
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 from kb.answer import Answer, lookup
 from kb.corpus import Corpus, entry_folders, load
-from kb.entry import Entry, Lang
+from kb.entry import Case, Entry, Lang
 from kb.index import open_index
 from kb.ledger import Ledgers, load_ledgers
 from kb.stamps import listing
@@ -38,6 +38,15 @@ class Knowledge:
     ledgers: Ledgers
     lookup: Lookup
     stamp: str = ""
+    _templates: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def template(self, case: Case) -> str:
+        """Return the message that the case's repro printed when it was last run, as the template that it matches; empty when none does."""
+        if case.id not in self._templates:
+            printed = next((found.printed for found in self.ledgers.records(case)), "")
+            matches = self.lookup(printed, limit=1).matches if printed else ()
+            self._templates[case.id] = matches[0].evidence.template if matches and matches[0].id == case.entry else ""
+        return self._templates[case.id]
 
     @cached_property
     def topics(self) -> dict[str, list[Entry]]:

@@ -13,7 +13,7 @@ from webapp.discovery import structured_data
 from webapp.kept import kept, kept_part
 from webapp.language import HTML_LANG, chosen, current, speak
 from webapp.limiting import count_feedback
-from webapp.views import view_answer, view_entry
+from webapp.views import fitting_case, view_answer, view_entry
 
 __all__ = ["bp"]
 
@@ -45,20 +45,22 @@ def _dynamic(text: str, *, answer: bool) -> Response:
             speak("zh")
         view = view_answer(found, text, current())
         shown = current_knowledge().corpus.get(view.first.id) if view.first else None
-        body = _body(shown) if shown else None
+        body = _body(shown, view.first.template) if shown and view.first else None
     response = Response(render_template("home.html", text=text, answer=view, body=body), mimetype="text/html")
     response.headers["Content-Language"] = HTML_LANG[current()]
     response.headers["X-Robots-Tag"] = "noindex"
     return response
 
 
-def _body(shown: Entry) -> Markup:
-    """Return the part of an answer that is the same for everybody."""
+def _body(shown: Entry, template: str) -> Markup:
+    """Return the part of an answer that is the same for everybody whose paste this template matched."""
+    known = current_knowledge()
+    case = fitting_case(known, shown, template)
 
     def render() -> str:
-        return render_template("body.html", entry=view_entry(current_knowledge(), shown, current()))
+        return render_template("body.html", entry=view_entry(known, shown, current(), open_case=case))
 
-    return kept_part(f"body {shown.id}", render)
+    return kept_part(f"body {shown.id}/{case}", render)
 
 
 @bp.get("/e/<slug>")

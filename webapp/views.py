@@ -21,6 +21,7 @@ __all__ = [
     "EntryView",
     "MatchView",
     "PasteLine",
+    "fitting_case",
     "message_title",
     "placeholders",
     "view_answer",
@@ -71,6 +72,7 @@ class EntryView(NamedTuple):
     tags: tuple[str, ...]
     sources: tuple[str, ...]
     cases: list[CaseView]
+    open_case: str
     related: list[tuple[str, str]]
 
 
@@ -120,8 +122,8 @@ def placeholders(template: str) -> Markup:
     )
 
 
-def view_entry(knowledge: Knowledge, entry: Entry, lang: Lang) -> EntryView:
-    """Return what an entry's page shows in that language."""
+def view_entry(knowledge: Knowledge, entry: Entry, lang: Lang, *, open_case: str = "") -> EntryView:
+    """Return what an entry's page shows in that language; `open_case` names the case that is in view, the first by default."""
     prose = entry.prose[lang]
     why = render(prose.why)
     related = (knowledge.corpus.get(slug) for slug in entry.related)
@@ -140,6 +142,7 @@ def view_entry(knowledge: Knowledge, entry: Entry, lang: Lang) -> EntryView:
         tags=entry.tags,
         sources=tuple(source for source in entry.sources if source.startswith("https://")),
         cases=[view_case(knowledge, case) for case in entry.cases],
+        open_case=open_case or entry.cases[0].name,
         related=[(other.id, other.title[lang]) for other in related if other],
     )
 
@@ -150,7 +153,7 @@ def view_case(knowledge: Knowledge, case: Case) -> CaseView:
     return CaseView(
         id=case.id,
         anchor=case.name or "run",
-        name=case.name.replace("-", " "),
+        name=case.name,
         device=case.device,
         runnable=case.device == "cpu" and not case.os,
         lines=difference(case.repro.source, case.fix.source),
@@ -161,6 +164,18 @@ def view_case(knowledge: Knowledge, case: Case) -> CaseView:
         records=records,
         printed=records[0].printed.strip("\n") if records else "",
     )
+
+
+def fitting_case(knowledge: Knowledge, entry: Entry, template: str) -> str:
+    """Return the name of the case whose repro prints the message that matched: the first such, the first of all when none does.
+
+    Messages that hold for one device only lead to a case for that device where no run tells more.
+    """
+    device = next((message.device for message in entry.messages if message.text == template), "")
+    for fits in (lambda case: knowledge.template(case) == template, lambda case: case.device == device):
+        if template and (found := next(filter(fits, entry.cases), None)):
+            return found.name
+    return entry.cases[0].name
 
 
 def view_answer(answer: Answer, text: str, lang: Lang) -> AnswerView:

@@ -37,6 +37,18 @@ def test_the_order_of_an_answer_is_why_cause_fix_badge_traceback_related(client,
     assert sorted(landmarks, key=page.index) == landmarks
 
 
+@pytest.mark.parametrize(
+    ("message", "case"),
+    [
+        ("RuntimeError: mat1 and mat2 shapes cannot be multiplied (16x127 and 128x64)", "plain"),
+        ("RuntimeError: CUDA error: width 6 of the first layer is not supported", "on-gpu"),
+    ],
+)
+def test_the_case_that_prints_the_pasted_message_is_in_view(client, message, case):
+    page = client.post("/", data={"text": message}).text
+    assert re.findall(r'id="case-([\w-]+)" class="unseen" checked', page) == [case]
+
+
 def test_windows_line_ends_and_a_multipart_form_are_read(client, paste):
     page = client.post("/", data={"text": paste.replace("\n", "\r\n")}, content_type="multipart/form-data").text
     assert "<mark>RuntimeError: mat1" in page

@@ -134,6 +134,7 @@ def test_one_address_has_one_run_at_a_time(client, sandbox):
 
 def test_a_running_and_a_queued_job_can_be_cancelled_by_their_owner_only(client, sandbox):
     first = press(client, address="192.0.2.1").json
+    follow(client, first, lambda state: state["state"] == "running")
     second = press(client, "quiet-broadcast", address="192.0.2.2").json
 
     def cancel(job, address):
