@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kb.entry import Entry, Fault
-from kb.folder import FILE, settings
+from kb.folder import FILE, placed, settings
 from kb.parse import parse
 
 __all__ = ["Corpus", "entry_files", "entry_folders", "load", "shown"]
@@ -78,9 +77,6 @@ def load(folders: Iterable[Path] | None = None) -> Corpus:
                 taken = f"the slug {entry.id!r} is taken by {shown(entries[entry.id].path)}; choose another"
                 faults.append(Fault(shown(path), 1, "KB011", taken))
                 continue
-            if asked.image:
-                cases = tuple(dataclasses.replace(case, image=asked.image) for case in entry.cases)
-                entry = dataclasses.replace(entry, cases=cases)
-            entries[entry.id] = entry
+            entries[entry.id] = placed(entry, asked)
             redirects |= dict.fromkeys(entry.also, entry.id)
     return Corpus(entries, tuple(faults), redirects)

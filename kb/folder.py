@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ import yaml
 
 from kb.entry import Entry, Fault
 
-__all__ = ["FILE", "Settings", "origin", "settings"]
+__all__ = ["FILE", "Settings", "origin", "placed", "settings"]
 
 FILE = "kb.yaml"
 _PACKAGE = Path(__file__).resolve().parent
@@ -55,6 +56,13 @@ def settings(folder: Path, name: str = "") -> tuple[Settings, list[Fault]]:
         elif not isinstance(value, str) or not _VALUES[key][1].fullmatch(value):
             faults.append(Fault(name, line, "KB051", f"{key} takes {_VALUES[key][0]}, not {value!r}"))
     return (usual, faults) if faults else (Settings(data.get("name", usual.name), data.get("image", "")), [])
+
+
+def placed(entry: Entry, asked: Settings) -> Entry:
+    """Return the entry with what its folder asks for: the image of its cases."""
+    if not asked.image:
+        return entry
+    return dataclasses.replace(entry, cases=tuple(dataclasses.replace(case, image=asked.image) for case in entry.cases))
 
 
 def origin(entry: Entry) -> str:
