@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from sandbox.model import SandboxError
 
@@ -39,7 +39,7 @@ def inspect(python: str | None = None) -> Interpreter:
     except (OSError, subprocess.SubprocessError) as error:
         raise SandboxError(f"{command[0]} is no Python that runs here ({error}); name another interpreter") from error
     executable, found, extra, real = json.loads(answer)
-    folders = {folder for folder in (*found, os.path.dirname(real)) if os.path.isdir(folder)}
+    folders = {folder for folder in (*found, str(Path(real).parent)) if Path(folder).is_dir()}
     inside = extra and any(extra.startswith(f"{folder}/") or extra == folder for folder in folders)
     if extra and not inside:
         folders.add(extra)

@@ -7,7 +7,7 @@ import json
 import queue
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from sandbox.policy import LINE
@@ -46,20 +46,18 @@ class Answers:
         threading.Thread(target=self._pump, daemon=True, name="sandbox-answers").start()
 
     def _pump(self) -> None:
-        rest = b""
         with contextlib.suppress(OSError, ValueError):
-            while data := self._read():
-                *lines, rest = (rest + data).split(b"\n")
-                if len(rest) > LINE:
+            for line in self._lines():
+                answer = parse(line)
+                if answer is None or not self._put(answer):
                     break
-                for line in lines:
-                    answer = parse(line)
-                    if answer is None or not self._put(answer):
-                        return self._end()
-        self._end()
-
-    def _end(self) -> None:
         self._put(None)
+
+    def _lines(self) -> Iterator[bytes]:
+        rest = b""
+        while len(rest) <= LINE and (data := self._read()):
+            *lines, rest = (rest + data).split(b"\n")
+            yield from lines
 
     def _put(self, answer: dict[str, Any] | None) -> bool:
         while not self._stopped.is_set():
@@ -69,6 +67,7 @@ class Answers:
         return False
 
     def receive(self, timeout: float) -> dict[str, Any] | None:
+        """Returns the next answer, or None after `timeout` seconds; raises EOFError at the end."""
         try:
             answer = self._queue.get(timeout=max(timeout, 0.001))
         except queue.Empty:
@@ -79,6 +78,7 @@ class Answers:
         return answer
 
     def stop(self) -> None:
+        """Lets the thread end although nobody reads any more."""
         self._stopped.set()
 
 
@@ -95,7 +95,8 @@ class PipeLink:
     """A worker that is a child process; `bury` frees what the backend made for it and tells how it ended."""
 
     def __init__(self, process: subprocess.Popen[bytes], bury: Callable[[], Death]) -> None:
-        assert process.stdin and process.stdout and process.stderr
+        assert process.stdin
+        assert process.stdout
         self._process = process
         self._bury = bury
         self._death: Death | None = None
@@ -111,13 +112,16 @@ class PipeLink:
                 self._errors = (self._errors + data)[-KEPT_ERRORS:]
 
     def send(self, line: bytes) -> None:
+        """Sends one line."""
         self._stdin.write(line)
         self._stdin.flush()
 
     def receive(self, timeout: float) -> dict[str, Any] | None:
+        """Returns the next answer; see Link."""
         return self._answers.receive(timeout)
 
     def close(self) -> Death:
+        """Ends the worker; see Link."""
         if self._death is None:
             self._answers.stop()
             self._process.kill()

@@ -87,6 +87,9 @@ class Options:
     image: str | None = None
 
 
+DEFAULTS = Options()
+
+
 @dataclass(frozen=True, slots=True)
 class BackendStatus:
     """Whether a backend works on this machine; `detail` is one line: its version, or why not and what to do."""

@@ -148,7 +148,7 @@ class _Session:
                 following = self._next_batch()
                 self._serve(batch, slot, following)
                 batch = following
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  # run raises it again, in the caller's thread
             self._cancel.set()
             self._error = self._error or error
         finally:

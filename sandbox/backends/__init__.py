@@ -7,19 +7,19 @@ from collections.abc import Callable
 from sandbox.backends.bubblewrap import Bubblewrap
 from sandbox.backends.docker import Docker
 from sandbox.backends.process import Process
-from sandbox.model import BackendStatus, BackendUnavailable, Options
+from sandbox.model import DEFAULTS, BackendStatus, BackendUnavailable, Options
 from sandbox.worker import Backend
 
 BACKENDS: dict[str, Callable[[Options], Backend]] = {"docker": Docker, "bubblewrap": Bubblewrap, "process": Process}
 NEVER_AUTOMATIC = {"process", "docker"}
 
 
-def backends(options: Options = Options()) -> list[BackendStatus]:
+def backends(options: Options = DEFAULTS) -> list[BackendStatus]:
     """Each backend and whether it works here, strongest first."""
     return [make(options).status() for make in BACKENDS.values()]
 
 
-def choose(name: str = "auto", options: Options = Options()) -> Backend:
+def choose(name: str = "auto", options: Options = DEFAULTS) -> Backend:
     """The backend `name`; "auto" is the strongest that works, never `process`.
 
     Raises BackendUnavailable, whose message says for each candidate what is missing.

@@ -7,12 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from sandbox import cgroup, interpreter, policy
-from sandbox.backends.process import job
+from sandbox.backends.process import job, require_trust
 from sandbox.link import Death, PipeLink
-from sandbox.model import BackendStatus, Limits, Options, Setup
+from sandbox.model import DEFAULTS, BackendStatus, Limits, Options, Setup
 from sandbox.worker import Started, arguments
 
 SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin")
@@ -25,16 +25,21 @@ class Bubblewrap:
 
     name = "bubblewrap"
 
-    def __init__(self, options: Options = Options()) -> None:
+    def __init__(self, options: Options = DEFAULTS) -> None:
         self._python = options.python
 
     def status(self) -> BackendStatus:
+        """Tells whether it works here, found by trying."""
         return BackendStatus(self.name, *_try(self._python))
 
     def sweep(self) -> None:
+        """Removes what interrupted runs left behind."""
         cgroup.sweep()
 
     def launch(self, setup: Setup) -> Started:
+        """Starts a worker; does not wait for it."""
+        if setup.device == "cuda":
+            require_trust(setup)
         python = interpreter.inspect(self._python)
         group = cgroup.create(setup.memory, setup.pids, setup.cpus)
         etc = {name: _memory_file(text) for name, text in policy.ETC.items()}
@@ -86,7 +91,14 @@ def _command(
     As root it keeps the right to change user, which the worker uses first of all to become nobody; as anybody else a
     user namespace does that.
     """
-    command = ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+    command = [
+        shutil.which("bwrap") or "bwrap",
+        "--unshare-ipc",
+        "--unshare-pid",
+        "--unshare-net",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+    ]
     if os.geteuid() == 0:
         command += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     else:
@@ -95,14 +107,17 @@ def _command(
     for name, value in policy.environment(policy.TMP).items():
         command += ["--setenv", name, value]
     for folder in SYSTEM:
-        if os.path.islink(folder):
-            command += ["--symlink", os.readlink(folder), folder]
-        elif os.path.isdir(folder):
+        if Path(folder).is_symlink():
+            command += ["--symlink", str(Path(folder).readlink()), folder]
+        elif Path(folder).is_dir():
             command += ["--ro-bind", folder, folder]
     for folder in python.folders:
         if not any(folder == system or folder.startswith(system + "/") for system in SYSTEM):
             command += [*_parents(folder), "--ro-bind", folder, folder]
     command += ["--proc", "/proc", "--dev", "/dev", "--perms", "0755", "--dir", "/etc"]
+    if setup.device == "cuda":
+        for device in sorted(Path("/dev").glob("nvidia*")):
+            command += ["--dev-bind", str(device), str(device)]
     for name, descriptor in etc.items():
         command += ["--perms", "0444", "--ro-bind-data", str(descriptor), f"/etc/{name}"]
     command += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
@@ -132,16 +147,18 @@ def _try(python: str | None) -> tuple[bool, str]:
     """Whether bubblewrap starts a Python here, and one line about it."""
     if sys.platform != "linux":
         return False, "needs Linux"
-    if not shutil.which("bwrap"):
+    bwrap = shutil.which("bwrap")
+    if not bwrap:
         return False, INSTALL
     try:
-        version = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, timeout=10).stdout.split()[-1]
+        asked = subprocess.run([bwrap, "--version"], capture_output=True, text=True, timeout=10, check=True)
+        version = asked.stdout.split()[-1]
         etc: dict[str, int] = {}
         limits = Limits()
         setup = Setup(limits.memory, limits.pids, limits.shm, limits.tmp, limits.cpus, 0, "cpu", ())
         inside = interpreter.inspect(python)
         command = [*_command(setup, inside, None, etc), inside.executable, "-c", "print(42)"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, IndexError, subprocess.SubprocessError) as error:
         return False, f"bwrap does not run: {error}"
     if done.stdout.strip() != "42":

@@ -10,15 +10,12 @@ from typing import Any
 
 from sandbox import policy
 from sandbox.backends.leftovers import owned_name, stale
-from sandbox.backends.process import job
+from sandbox.backends.process import job, require_trust
 from sandbox.link import Answers, Death, last_line
-from sandbox.model import BackendStatus, Options, SandboxError, Setup
+from sandbox.model import DEFAULTS, BackendStatus, Options, SandboxError, Setup
 from sandbox.worker import Started, arguments
 
 PREPARE = "sandbox/engine/prepare.sh builds it"
-GPU_IS_NO_BOUNDARY = (
-    "a GPU in a container is no security boundary: only for reviewed programs, with trust_gpu (--trust-gpu)"
-)
 _HEADER = struct.Struct(">BxxxI")  # of each piece that the engine sends: its stream (2 is stderr) and its length
 
 
@@ -27,11 +24,12 @@ class Docker:
 
     name = "docker"
 
-    def __init__(self, options: Options = Options()) -> None:
+    def __init__(self, options: Options = DEFAULTS) -> None:
         self._runtime = options.runtime
         self._image = options.image or policy.IMAGE
 
     def status(self) -> BackendStatus:
+        """Tells whether it works here, found by trying."""
         try:
             client = _client()
         except SandboxError as error:
@@ -48,19 +46,27 @@ class Docker:
             return BackendStatus(self.name, True, f"engine {info['ServerVersion']}, runtime {runtime}, {self._image}")
 
     def sweep(self) -> None:
+        """Removes what interrupted runs left behind."""
         with contextlib.closing(_client()) as client:
             for found in client.containers(all=True, filters={"label": f"{policy.LABEL}.host={socket.gethostname()}"}):
                 if any(stale(name.lstrip("/")) for name in found["Names"]):
                     _remove(client, found["Id"])
 
     def launch(self, setup: Setup) -> Started:
+        """Starts a worker; does not wait for it."""
         client = _client()
         try:
             link = ContainerLink(client, self._create(client, setup))
         except BaseException:
             client.close()
             raise
-        settings: dict[str, Any] = {"uid": None, "seccomp": True, "tmp": policy.TMP, "shared": list(policy.SHARED), "env": {}}
+        settings: dict[str, Any] = {
+            "uid": None,
+            "seccomp": True,
+            "tmp": policy.TMP,
+            "shared": list(policy.SHARED),
+            "env": {},
+        }
         return Started(link, settings, lambda program: job(program, watched=self._gvisor(), shared=[]))
 
     def _gvisor(self) -> bool:
@@ -75,8 +81,7 @@ class Docker:
         if self._runtime:
             host["runtime"] = self._runtime
         if setup.device == "cuda":
-            if not setup.trust_gpu:
-                raise SandboxError(GPU_IS_NO_BOUNDARY)
+            require_trust(setup)
             host["device_requests"] = [DeviceRequest(count=setup.gpus, capabilities=[["gpu"]])]
         try:
             created = client.create_container(
@@ -141,12 +146,15 @@ class ContainerLink:
         return data
 
     def send(self, line: bytes) -> None:
+        """Sends one line."""
         self._socket.sendall(line)
 
     def receive(self, timeout: float) -> dict[str, Any] | None:
+        """Returns the next answer; see Link."""
         return self._answers.receive(timeout)
 
     def close(self) -> Death:
+        """Ends the worker; see Link."""
         if self._death is None:
             self._answers.stop()
             state: dict[str, Any] = {}
@@ -158,6 +166,7 @@ class ContainerLink:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
             self._attached.close()
+            self._socket.close()
             self._client.close()
         return self._death
 

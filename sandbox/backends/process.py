@@ -11,7 +11,7 @@ from typing import Any
 from sandbox import interpreter, policy
 from sandbox.backends.leftovers import owned_name, stale
 from sandbox.link import Death, PipeLink
-from sandbox.model import BackendStatus, Options, Program, Setup
+from sandbox.model import DEFAULTS, BackendStatus, Options, Program, SandboxError, Setup
 from sandbox.worker import Started, arguments
 
 
@@ -20,18 +20,21 @@ class Process:
 
     name = "process"
 
-    def __init__(self, options: Options = Options()) -> None:
+    def __init__(self, options: Options = DEFAULTS) -> None:
         self._python = options.python
 
     def status(self) -> BackendStatus:
+        """Tells whether it works here, found by trying."""
         return BackendStatus(self.name, True, "no isolation: for your own checkout only, never chosen by itself")
 
     def sweep(self) -> None:
+        """Removes what interrupted runs left behind."""
         for folder in Path(tempfile.gettempdir()).glob(f"{policy.NAME}-*"):
             if folder.is_dir() and not folder.is_symlink() and stale(folder.name):
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def launch(self, setup: Setup) -> Started:
+    def launch(self, setup: Setup) -> Started:  # noqa: ARG002  # nothing here holds a worker to it
+        """Starts a worker; does not wait for it."""
         python = interpreter.inspect(self._python)
         folder = tempfile.mkdtemp(prefix=owned_name() + "-")
         process = subprocess.Popen(
@@ -73,3 +76,9 @@ def job(program: Program, *, watched: bool, shared: list[str], processes: bool =
         "shared": shared,
         "rlimits": policy.rlimits(limits, data=watched, processes=processes),
     }
+
+
+def require_trust(setup: Setup) -> None:
+    """Raises SandboxError for a worker that would get a GPU without the caller's word that its programs are reviewed."""
+    if not setup.trust_gpu:
+        raise SandboxError("a GPU is no security boundary: only for reviewed programs, with trust_gpu (--trust-gpu)")

@@ -53,19 +53,25 @@ class Run:
 
     def failed(self, error: BaseException) -> NoReturn:
         """Prints the traceback without the harness's own frames and exits with 1."""
-        while error.__traceback__ and error.__traceback__.tb_frame.f_code.co_filename.startswith("<s"):
-            error.__traceback__ = error.__traceback__.tb_next
+        _without_harness(error)
         sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
         try:
             sys.excepthook(type(error), error, error.__traceback__)
         except SystemExit as exit_request:
             self.exited(exit_request)
         except BaseException as broken:
+            _without_harness(broken)
+            broken.__context__ = None
             print("Error in sys.excepthook:", file=sys.stderr)
             sys.__excepthook__(type(broken), broken, broken.__traceback__)
             print("\nOriginal exception was:", file=sys.stderr)
             sys.__excepthook__(type(error), error, error.__traceback__)
         _leave(1)
+
+
+def _without_harness(error: BaseException) -> None:
+    while error.__traceback__ and error.__traceback__.tb_frame.f_code.co_filename.startswith(("<string>", "<sandbox.")):
+        error.__traceback__ = error.__traceback__.tb_next
 
 
 def _completion(
@@ -76,7 +82,6 @@ def _completion(
     pid: Callable[[], int] = os.getpid,
 ) -> Callable[[], NoReturn]:
     """A function that writes the completion record, bound to the real functions before the program can patch them."""
-
     owner = pid()
 
     def finished() -> NoReturn:
@@ -88,7 +93,7 @@ def _completion(
     return finished
 
 
-def _leave(code: int, quit: Callable[[int], NoReturn] = os._exit) -> NoReturn:
+def _leave(code: int, end: Callable[[int], NoReturn] = os._exit) -> NoReturn:
     """Joins threads, runs exit handlers, drops the program's objects, flushes, and ends the process.
 
     The interpreter's own teardown does the same and then frees all that torch has made, which takes 160 ms.
@@ -103,7 +108,7 @@ def _leave(code: int, quit: Callable[[int], NoReturn] = os._exit) -> NoReturn:
         code = exit_request.code if isinstance(exit_request.code, int) else 1
     except BaseException:
         code = 120 if code == 0 else code
-    quit(code & 0xFF)
+    end(code & 0xFF)
 
 
 def prepare(job: dict[str, Any]) -> Run:
@@ -130,12 +135,12 @@ def prepare(job: dict[str, Any]) -> Run:
 def seed() -> None:
     """Seeds random now; numpy and torch now when they are loaded, else when the program imports them."""
     random.seed(SEED)
-    missing = [name for name in _SEEDERS if name not in sys.modules]
-    for name in _SEEDERS:
-        if name not in missing:
-            _SEEDERS[name](sys.modules[name])
+    for name, set_seed in _SEEDERS.items():
+        if name in sys.modules:
+            set_seed(sys.modules[name])
+    missing = _SEEDERS.keys() - sys.modules.keys()
     if missing:
-        sys.meta_path.insert(0, _SeedOnImport(set(missing)))
+        sys.meta_path.insert(0, _SeedOnImport(missing))
 
 
 def _seed_torch(module: Any) -> None:
@@ -155,7 +160,7 @@ class _SeedOnImport:
     def __init__(self, names: set[str]) -> None:
         self._names = names
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+    def find_spec(self, name: str, path: Any = None, _target: Any = None) -> Any:
         if name not in self._names:
             return None
         self._names.discard(name)

@@ -119,7 +119,7 @@ class Worker:
             os.close(handover[0])
             self._hand_over(handover[1], job)
         readers = {reader: name for name, (reader, _) in pipes.items()}
-        ending = watch.watch(pid, readers, self._wakeup, self._control, job, self._emit)
+        ending = watch.Watch(pid, readers, job, self._emit).run(self._wakeup, self._control)
         seconds = time.monotonic() - started
         for reader in readers:
             os.close(reader)
@@ -163,10 +163,10 @@ class Worker:
         confine.hide(False)
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")
-        if not handover:
-            return prepare(job)
-        os.environ.update(job["env"])
-        os.execv(sys.executable, [*sys.orig_argv[:-1], "3"])
+        if handover:
+            os.environ.update(job["env"])
+            os.execv(sys.executable, [*sys.orig_argv[:-1], "3"])  # noqa: S606
+        return prepare(job)
 
     def _clean(self) -> bool:
         """Empties what programs can write to; False when something stays that the next program could meet."""

@@ -6,9 +6,10 @@ import contextlib
 import os
 import select
 import signal
+import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 POLL = 0.05  # seconds between two looks at memory and processes where no cgroup counts them
@@ -25,108 +26,112 @@ class Ending:
     peak: int = 0
     record: bytes = b""
     truncated: bool = False
-    sizes: dict[str, int] = field(default_factory=dict)
 
 
-def watch(
-    pid: int,
-    pipes: dict[int, str],
-    wakeup: int,
-    control: int,
-    job: dict[str, Any],
-    emit: Callable[[str, bytes], None],
-) -> Ending:
-    """Serves the program's pipes until its first process has ended, then ends all it has started.
+class Watch:
+    """One program under watch, from its start until all it has started is gone.
 
-    `pipes` maps the descriptors to "stdout", "stderr" and "record". `emit` is called with what was printed.
+    `pipes` maps descriptors to "stdout", "stderr" and "record"; `wakeup` becomes readable when a child ends; a hang-up of
+    `control` means that whoever asked for the program is gone. `emit` is called with what was printed.
     """
-    ending = Ending(sizes=dict.fromkeys(pipes.values(), 0))
-    deadline = time.monotonic() + job["seconds"]
-    poller = select.poll()
-    for descriptor in (*pipes, wakeup):
-        poller.register(descriptor, select.POLLIN)
-    poller.register(control, 0)  # only a hang-up: whoever asked for this program is gone
-    before = counters()
-    ended_by: str = ""
-    while ending.status is None:
-        left = deadline - time.monotonic()
-        if not ended_by and left <= 0:
-            ended_by = "time"
-        if not ended_by and job["watch"]:
-            ended_by = _over(job, pid)
-        if ended_by and not ending.reason:
-            ending.reason = ended_by
-            deadline = time.monotonic() + FINAL
-            end_all(pid)
-        elif ended_by and left <= 0:
-            break
-        pause = min(max(left, 0.0), POLL) if job["watch"] else max(left, 0.0)
-        for descriptor, event in poller.poll(pause * 1000):
-            if descriptor == control:
-                end_all(pid)
-                os._exit(1)
-            if descriptor == wakeup:
-                os.read(wakeup, 4096)
-            elif not _read(descriptor, pipes[descriptor], job["output"], ending, emit):
-                poller.unregister(descriptor)
-                if event & select.POLLIN:
-                    ended_by = ended_by or "output"
-        _reap(pid, ending)
-    end_all(pid)
-    _reap(pid, ending)
-    _drain(pipes, job["output"], ending, emit)
-    after = counters()
-    if not ending.reason and after["oom"] > before["oom"]:
-        ending.reason = "memory"
-    elif not ending.reason and after["pids"] > before["pids"]:
-        ending.reason = "pids"
-    return ending
 
+    def __init__(
+        self, pid: int, pipes: dict[int, str], job: dict[str, Any], emit: Callable[[str, bytes], None]
+    ) -> None:
+        self._pid = pid
+        self._pipes = pipes
+        self._job = job
+        self._emit = emit
+        self._ending = Ending()
+        self._sizes = dict.fromkeys(pipes.values(), 0)
+        self._deadline = time.monotonic() + job["seconds"]
 
-def _read(descriptor: int, name: str, limit: int, ending: Ending, emit: Callable[[str, bytes], None]) -> bool:
-    """Takes what is there; False at the end of the stream or past its limit."""
-    data = os.read(descriptor, 65536)
-    if name == "record":
-        ending.record = (ending.record + data)[:64]
-        return bool(data)
-    room = limit - ending.sizes[name]
-    ending.sizes[name] += len(data)
-    if data and room > 0:
-        emit(name, data[:room])
-    if ending.sizes[name] > limit:
-        ending.truncated = True
+    def run(self, wakeup: int, control: int) -> Ending:
+        """Serves the pipes until the program's first process has ended, then ends all it has started."""
+        poller = select.poll()
+        for descriptor in (*self._pipes, wakeup):
+            poller.register(descriptor, select.POLLIN)
+        poller.register(control, 0)
+        before = counters()
+        while self._ending.status is None and self._goes_on():
+            pause = max(self._deadline - time.monotonic(), 0)
+            for descriptor, _ in poller.poll(1000 * (min(pause, POLL) if self._job["watch"] else pause)):
+                if descriptor == control:
+                    end_all(self._pid)
+                    os._exit(1)
+                if descriptor == wakeup:
+                    os.read(wakeup, 4096)
+                elif not self._read(descriptor):
+                    poller.unregister(descriptor)
+            self._reap()
+        end_all(self._pid)
+        self._reap()
+        self._drain()
+        after = counters()
+        self._ending.reason = self._ending.reason or next((kind for kind in before if after[kind] > before[kind]), "")
+        return self._ending
+
+    def _goes_on(self) -> bool:
+        """Ends a program that has met a limit; False when it is still there long after that."""
+        overdue = time.monotonic() >= self._deadline
+        if self._ending.reason:
+            return not overdue
+        if overdue:
+            self._stop("time")
+        elif self._job["watch"] and (limit := _exceeded(self._job)):
+            self._stop(limit)
+        return True
+
+    def _stop(self, reason: str) -> None:
+        self._ending.reason = reason
+        self._deadline = time.monotonic() + FINAL
+        end_all(self._pid)
+
+    def _read(self, descriptor: int) -> bool:
+        """Takes what is there; False at the end of the stream, or where a program has printed more than it may."""
+        data = os.read(descriptor, 65536)
+        name = self._pipes[descriptor]
+        if name == "record":
+            self._ending.record = (self._ending.record + data)[:64]
+            return bool(data)
+        room = self._job["output"] - self._sizes[name]
+        self._sizes[name] += len(data)
+        if data and room > 0:
+            self._emit(name, data[:room])
+        if len(data) <= room:
+            return bool(data)
+        self._ending.truncated = True
+        if not self._ending.reason:
+            self._stop("output")
         return False
-    return bool(data)
+
+    def _drain(self) -> None:
+        """Reads what is left in the pipes: at most 64 KiB in each, as all writers are gone."""
+        for descriptor in self._pipes:
+            os.set_blocking(descriptor, False)
+            with contextlib.suppress(BlockingIOError):
+                while self._read(descriptor):
+                    pass
+
+    def _reap(self) -> None:
+        """Collects every child that has ended; as the first process of its namespace the worker inherits orphans."""
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.wait4(-1, os.WNOHANG))[0]:
+                if ended[0] == self._pid:
+                    self._ending.status = ended[1]
+                    self._ending.peak = ended[2].ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def _drain(pipes: dict[int, str], limit: int, ending: Ending, emit: Callable[[str, bytes], None]) -> None:
-    """Reads what is left in the pipes, which hold at most 64 KiB each once all writers are gone."""
-    for descriptor, name in pipes.items():
-        os.set_blocking(descriptor, False)
-        with contextlib.suppress(BlockingIOError):
-            while _read(descriptor, name, limit, ending, emit):
-                pass
+def end_all(group: int | None = None) -> None:
+    """Kills all processes below the worker, and the program's process group where there is no /proc to find them in.
 
-
-def _reap(pid: int, ending: Ending) -> None:
-    """Collects every child that has ended; as the first process of its namespace the worker inherits orphans."""
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            ended, status, usage = os.wait4(-1, os.WNOHANG)
-            if not ended:
-                return
-            if ended == pid:
-                ending.status = status
-                ending.peak = usage.ru_maxrss * (1024 if os.uname().sysname == "Linux" else 1)
-
-
-def end_all(pid: int) -> None:
-    """Kills the program and all it started. What is killed is collected by the caller, except what it leaves behind."""
+    In a namespace of its own the worker is process 1, and one signal reaches all others at once.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
-    if os.getpid() == 1:
-        with contextlib.suppress(ProcessLookupError):
+        if os.getpid() == 1:
             os.kill(-1, signal.SIGKILL)
+        elif group:
+            os.killpg(group, signal.SIGKILL)
     for child in descendants(os.getpid()):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(child, signal.SIGKILL)
@@ -135,24 +140,13 @@ def end_all(pid: int) -> None:
 def all_gone() -> bool:
     """Kills and collects until no child is left; False when some outlive the attempt."""
     limit = time.monotonic() + FINAL
-    while time.monotonic() < limit:
-        try:
+    with contextlib.suppress(ChildProcessError):
+        while time.monotonic() < limit:
             if os.wait4(-1, os.WNOHANG)[0] == 0:
-                if os.getpid() == 1:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(-1, signal.SIGKILL)
-                else:
-                    end_all_children()
+                end_all()
                 time.sleep(0.001)
-        except ChildProcessError:
-            return True
-    return False
-
-
-def end_all_children() -> None:
-    for child in descendants(os.getpid()):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(child, signal.SIGKILL)
+        return False
+    return True
 
 
 def processes() -> dict[int, tuple[int, int, int]]:
@@ -190,7 +184,7 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def _over(job: dict[str, Any], pid: int) -> str:
+def _exceeded(job: dict[str, Any]) -> str:
     """The limit that the program and all it started exceed together, or nothing."""
     table = processes()
     mine = [table[child] for child in descendants(os.getpid()) if child in table]
@@ -212,10 +206,10 @@ def _held(folders: list[str]) -> int:
 
 
 def counters() -> dict[str, int]:
-    """How often the kernel killed for memory and refused a new process here, where a cgroup is visible."""
-    found = {"oom": 0, "pids": 0}
+    """How often the kernel has killed for memory and refused new processes here, where a control group is visible."""
+    found = {"memory": 0, "pids": 0}
     for kind, key, paths in (
-        ("oom", "oom_kill", ("memory/memory.oom_control", "memory.events")),
+        ("memory", "oom_kill", ("memory/memory.oom_control", "memory.events")),
         ("pids", "max", ("pids/pids.events", "pids.events")),
     ):
         for path in paths:
