@@ -28,13 +28,13 @@ from kb.parse import parse
 from kb.pattern import OPEN, Slot
 from kb.spell import spell_sections
 from kb.stamps import listing
-from kb.store import string_sections, write_arrays
+from kb.store import blob_sections, string_sections, write_arrays
 from kb.template import Template, TemplateError, compile_template
 from kb.trie import trie_sections
 from kb.words import FOLDER as WORDS
 from kb.words import entry_texts, write_words
 
-__all__ = ["build", "templates_of"]
+__all__ = ["build", "template_sections", "templates_of"]
 
 _PARSED = "parsed.jsonl"
 _SHORTEST_TAIL = 5
@@ -78,7 +78,7 @@ def _fill(new: str, current: str, folders: Sequence[str], stamps: str) -> None:
     corpus = _corpus(new, current, folders)
     ledgers = load_ledgers([Path(folder) for folder in folders])
     entries = list(corpus)
-    sections = _template_sections(entries)
+    sections = template_sections(entries)
     heads = [
         {
             "id": e.id,
@@ -89,7 +89,9 @@ def _fill(new: str, current: str, folders: Sequence[str], stamps: str) -> None:
         }
         for e in entries
     ]
-    sections |= _blobs("heads", heads) | _blobs("cards", [make_card(entry, corpus, ledgers) for entry in entries])
+    sections |= blob_sections("heads", heads) | blob_sections(
+        "cards", [make_card(entry, corpus, ledgers) for entry in entries]
+    )
     numbers = {entry.id: number for number, entry in enumerate(entries)}
     for slug, to in corpus.redirects.items():
         numbers.setdefault(slug, numbers.get(to, 0))
@@ -101,14 +103,16 @@ def _fill(new: str, current: str, folders: Sequence[str], stamps: str) -> None:
     Path(new, LISTING).write_text(stamps, "utf-8")
 
 
-def _template_sections(entries: Sequence[Entry]) -> dict[str, Any]:
+def template_sections(entries: Sequence[Entry]) -> dict[str, Any]:
     """Return the prefix tree and the templates' data: each message, and its end from a clause on where no other entry has that end."""
     rows: list[tuple[int, Template, tuple[str | Slot, ...], bool]] = []
     tails: dict[tuple[str | Slot, ...], list[tuple[int, Template]]] = {}
     for owner, entry in enumerate(entries):
         for template in templates_of(entry):
             pieces = _closed(template.pieces)
-            if pieces:
+            if not pieces:
+                rows += [(owner, template, (name,), False) for name in _type_names(template)]
+            else:
                 rows.append((owner, template, pieces, False))
                 for tail in _tails(template):
                     tails.setdefault(tail, []).append((owner, template))
@@ -125,12 +129,13 @@ def _template_sections(entries: Sequence[Entry]) -> dict[str, Any]:
             "pieces": [list(p) if isinstance(p, Slot) else p for p in pieces],
             "tells": [tells[p] for p in pieces if isinstance(p, str)],
             "tail": tail,
+            "bare": not _closed(template.pieces),
         }
         for _, template, pieces, tail in rows
     ]
     return {
         **trie_sections([pieces for _, _, pieces, _ in rows], owners),
-        **_blobs("templates", data),
+        **blob_sections("templates", data),
         "templates.owner": array("I", owners),
     }
 
@@ -169,6 +174,12 @@ def _closed(pieces: tuple[str | Slot, ...]) -> tuple[str | Slot, ...]:
     return pieces[start:end]
 
 
+def _type_names(template: Template) -> list[str]:
+    """Return the type of a message that consists of nothing else, as a token: with its module, and without."""
+    full = template.source.partition(": ")[0].rstrip(": ").lower()
+    return [full, template.type.lower()] if "." in full else [full]
+
+
 def _tails(template: Template) -> Iterator[tuple[str | Slot, ...]]:
     """Yield what follows each clause of the message, where it is long enough to be told from other messages."""
     for clause in _clauses(template.source):
@@ -186,14 +197,6 @@ def _clauses(source: str) -> list[str]:
         while rest := rest.partition(mark)[2]:
             found.append(rest)
     return found
-
-
-def _blobs(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    encoded = [json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() for row in rows]
-    starts = array("Q", [0])
-    for text in encoded:
-        starts.append(starts[-1] + len(text))
-    return {f"{name}.starts": starts, f"{name}.text": b"".join(encoded)}
 
 
 def _corpus(new: str, current: str, folders: Sequence[str]) -> Corpus:

@@ -87,6 +87,8 @@ def _judged(index: Index, view: View, tokens: Sequence[Token], errors: Sequence[
         rank = _error_at(errors, tokens[hit.start].start)
         ended = hit.end == len(tokens) or (rank < len(errors) and _is_all_of_it(view, tokens, hit, errors[rank]))
         confidence = _confidence(hit, template, typed, ended=ended)
+        if template["bare"]:
+            confidence = "likely" if rank < len(errors) and errors[rank].start == tokens[hit.start].start else None
         if confidence:
             found.append(_Found(hit, index.owners[hit.template], rank, typed, template, confidence))
     causes = sum(error.role == "error" for error in errors)

@@ -5,13 +5,12 @@ The index is a cache. It lives in the user's cache folder, is made here from the
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from typing import Any
 
 from kb.stamps import cache_folder, entry_folder_names, listing
-from kb.store import Arrays, StoreError, StringTable
+from kb.store import Arrays, Blobs, StoreError, StringTable
 from kb.trie import Trie
 
 __all__ = ["Index", "build_index", "index_state", "open_index"]
@@ -81,16 +80,15 @@ class Index:
         self.trie = Trie(arrays)
         self._slugs = StringTable(arrays, "slugs")
         self._entry_of_slug = arrays["slugs.entry"]
-        self._blobs = {
-            name: (arrays[f"{name}.starts"], arrays[f"{name}.text"]) for name in ("heads", "cards", "templates")
-        }
+        self._heads, self._cards = Blobs(arrays, "heads"), Blobs(arrays, "cards")
+        self._templates = Blobs(arrays, "templates")
         self.owners = arrays["templates.owner"]
         self._words: Any = None
         self._speller: Any = None
         self._vectors: Any = None
 
     def __len__(self) -> int:
-        return len(self._blobs["heads"][0]) - 1
+        return len(self._heads)
 
     def number(self, slug: str) -> int:
         """Return the entry's number, followed through `also`; KeyError when there is none."""
@@ -106,15 +104,18 @@ class Index:
 
     def head(self, number: int) -> dict[str, Any]:
         """Return the entry's id, kind, title, explain line and related slugs."""
-        return self._blob("heads", number)
+        found: dict[str, Any] = self._heads[number]
+        return found
 
     def card(self, slug: str) -> dict[str, Any]:
         """Return what is shown of the entry, as `kb.card.make_card` made it; KeyError when there is none of that slug."""
-        return self._blob("cards", self.number(slug))
+        found: dict[str, Any] = self._cards[self.number(slug)]
+        return found
 
     def template(self, number: int) -> dict[str, Any]:
         """Return a message template: its source, type and pieces, and whether it is the end (`tail`) of one."""
-        return self._blob("templates", number)
+        found: dict[str, Any] = self._templates[number]
+        return found
 
     @property
     def words(self) -> Any:
@@ -142,11 +143,6 @@ class Index:
 
             self._speller = Speller(self.arrays)
         return self._speller
-
-    def _blob(self, name: str, number: int) -> dict[str, Any]:
-        starts, text = self._blobs[name]
-        loaded: dict[str, Any] = json.loads(bytes(text[starts[number] : starts[number + 1]]))
-        return loaded
 
 
 def _opened(place: str) -> Index | None:

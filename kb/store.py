@@ -11,6 +11,7 @@ import struct
 import sys
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +71,31 @@ class Arrays:
 
     def __contains__(self, name: str) -> bool:
         return name in self._directory
+
+
+def blob_sections(name: str, rows: Iterable[Any]) -> dict[str, array[int] | bytes]:
+    """Return the sections of a list of JSON values, each to be read alone."""
+    from array import array
+
+    starts, text = array("Q", [0]), bytearray()
+    for row in rows:
+        text += json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()
+        starts.append(len(text))
+    return {f"{name}.starts": starts, f"{name}.text": bytes(text)}
+
+
+class Blobs:
+    """A list of JSON values that `blob_sections` made."""
+
+    def __init__(self, arrays: Arrays, name: str) -> None:
+        self._starts, self._text = arrays[f"{name}.starts"], arrays[f"{name}.text"]
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __getitem__(self, number: int) -> Any:
+        """Return the value of that number; IndexError when there is none."""
+        return json.loads(bytes(self._text[self._starts[number] : self._starts[number + 1]]))
 
 
 def hash_slots(keys: Sequence[int], values: Sequence[int]) -> tuple[array[int], array[int]]:

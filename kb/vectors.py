@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kb.store import Arrays, StringTable, string_sections
+from kb.store import Arrays, Blobs, StringTable, blob_sections, string_sections
 
 __all__ = ["MESSAGE", "SATURATION", "Said", "Vectors", "vector_sections"]
 
@@ -33,18 +32,14 @@ def vector_sections(
 ) -> dict[str, Any]:
     """Return the sections for `kb.store`; entries are numbered in their order."""
     lexicon: dict[str, int] = {}
-    starts, blob = array("Q", [0]), bytearray()
     for vector, short in zip(vectors, phrases, strict=True):
         spoken = {MESSAGE + term for field, found in short if field == "message" for term in found}
         for term in (*vector, *spoken):
             lexicon[term] = lexicon.get(term, 0) + 1
-        blob += json.dumps([vector, short], ensure_ascii=False, separators=(",", ":")).encode()
-        starts.append(len(blob))
     return {
         **string_sections("lexicon", lexicon),
         "lexicon.entries": array("I", [0, *lexicon.values()]),
-        "vectors.starts": starts,
-        "vectors.text": bytes(blob),
+        **blob_sections("vectors", zip(vectors, phrases, strict=True)),
     }
 
 
@@ -54,8 +49,8 @@ class Vectors:
     def __init__(self, arrays: Arrays) -> None:
         self._lexicon = StringTable(arrays, "lexicon")
         self._entries = arrays["lexicon.entries"]
-        self._starts, self._text = arrays["vectors.starts"], arrays["vectors.text"]
-        self._size = len(self._starts) - 1
+        self._said = Blobs(arrays, "vectors")
+        self._size = len(self._said)
 
     def count(self, term: str) -> int:
         """Return in how many entries the term stands."""
@@ -68,5 +63,4 @@ class Vectors:
 
     def said(self, number: int) -> Said:
         """Return what the entry of that number says."""
-        terms, phrases = json.loads(bytes(self._text[self._starts[number] : self._starts[number + 1]]))
-        return Said(terms, phrases)
+        return Said(*self._said[number])

@@ -1,0 +1,59 @@
+"""Find message templates that match what another entry's repro printed: such a template would answer the wrong question."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kb.build import template_sections, templates_of
+from kb.clean import plain
+from kb.corpus import Corpus
+from kb.lexer import lex
+from kb.store import Arrays, Blobs, write_arrays
+from kb.template import compile_template
+from kb.trie import Hit, Trie
+
+__all__ = ["Stranger", "strangers"]
+
+_LEAST = 3
+"""Templates with fewer words of their own count only behind their type, which an output of another type does not have."""
+
+
+class Stranger(NamedTuple):
+    """A template of the entry `slug` that matches what a repro of the entry `other` printed."""
+
+    slug: str
+    template: str
+    other: str
+
+
+def strangers(corpus: Corpus, printed: Mapping[str, str]) -> list[Stranger]:
+    """Return every template that matches the output of another entry's repro; `printed` holds the outputs by case id.
+
+    A match inside a longer one of the entry's own templates is none: the more specific wins. Nor is a message that both
+    entries give, word for word: there the rest of a paste decides.
+    """
+    entries = list(corpus)
+    given = {entry.id: {template.pieces for template in templates_of(entry)} for entry in entries}
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "templates")
+        write_arrays(path, template_sections(entries))
+        arrays = Arrays(path)
+        trie, owners, blobs = Trie(arrays), arrays["templates.owner"], Blobs(arrays, "templates")
+        found = set()
+        for case, text in printed.items():
+            own = case.partition("/")[0]
+            hits = [hit for hit in trie.find(lex(plain(text).text)) if hit.whole and hit.literals >= _LEAST]
+            mine = [hit for hit in hits if entries[owners[hit.template]].id == own]
+            for hit in hits:
+                slug, template = entries[owners[hit.template]].id, blobs[hit.template]
+                shared = compile_template(template["source"]).pieces in given.get(own, ())
+                if slug != own and not template["tail"] and not shared and not any(_covers(one, hit) for one in mine):
+                    found.add(Stranger(slug, template["source"], own))
+    return sorted(found)
+
+
+def _covers(one: Hit, other: Hit) -> bool:
+    return one.start <= other.start and other.end <= one.end and one.literals >= other.literals
