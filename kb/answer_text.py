@@ -12,9 +12,9 @@ from kb.entry_text import WORDS, best_case, case_lines, prose_lines
 from kb.result import Answer, Match
 from kb.terminal import BOLD, CYAN, DIM, GREEN, YELLOW, Style, columns, paint, wrap
 
-__all__ = ["answer_lines", "unanswered_lines"]
+__all__ = ["SAID", "answer_lines", "unanswered_lines"]
 
-_SAID = {
+SAID = {
     "en": {
         "exact": "exact match",
         "likely": "likely match",
@@ -78,6 +78,7 @@ _ROOMS = (
 class _Parts(NamedTuple):
     """What there is to lay out, wrapped and without colours."""
 
+    lead: str
     title: str
     first: Match
     others: tuple[Match, ...]
@@ -99,13 +100,15 @@ def answer_lines(
     rows: int | None,
     style: Style,
     *,
+    lead: str = "",
     evidence: bool = True,
 ) -> list[str]:
     """Return the answer, whose first match's card is given, in lines of `limit` columns: at most `rows` of them where that can be done.
 
-    `text` is what was asked; it decides which case is shown. Without `evidence` the matched line is left out.
+    `text` is what was asked; it decides which case is shown. `lead` stands before the title. Without `evidence` the
+    matched line is left out.
     """
-    parts = _parts(answer, card, text, limit, evidence)
+    parts = _parts(answer, card, text, limit, evidence)._replace(lead=lead)
     plain = Style(plain=True)
     for room in _ROOMS:
         lines = list(_laid_out(parts, room, plain))
@@ -116,7 +119,7 @@ def answer_lines(
 
 def unanswered_lines(answer: Answer, limit: int, style: Style) -> list[str]:
     """Return that there is no entry, and the related ones by title."""
-    said = _SAID[answer.lang]
+    said = SAID[answer.lang]
     lines = [style(said["none"], BOLD)]
     if answer.matches:
         lines += ["", *wrap(said["near"], limit)]
@@ -125,12 +128,13 @@ def unanswered_lines(answer: Answer, limit: int, style: Style) -> list[str]:
 
 def _parts(answer: Answer, card: dict[str, Any], text: str, limit: int, evidence: bool) -> _Parts:
     first, lang = answer.matches[0], answer.lang
-    said = _SAID[lang]
+    said = SAID[lang]
     found: list[str] = []
     if evidence and first.evidence.line_number:
         found = list(wrap(said["line"].format(first.evidence.line_number) + first.evidence.line, limit))
     rest = len(card["cases"]) - 1
     return _Parts(
+        lead="",
         title=first.title[lang],
         first=first,
         others=answer.matches[1:],
@@ -150,16 +154,16 @@ def _notes(answer: Answer, limit: int) -> list[str]:
     explain = answer.matches[0].evidence.explain
     lines = list(wrap(explain[answer.lang], limit)) if explain else []
     if frame := next((error.frame for error in answer.errors if error.frame), None):
-        place = _SAID[answer.lang]["look"].format(frame.file, frame.line)
+        place = SAID[answer.lang]["look"].format(frame.file, frame.line)
         code = f"  `{frame.code}`" if frame.code else ""
         lines += wrap(place, limit) if columns(place + code) > limit else [place + code]
     return lines
 
 
 def _laid_out(parts: _Parts, room: _Room, style: Style) -> Iterator[str]:
-    words, said = WORDS[parts.lang], _SAID[parts.lang]
+    words, said = WORDS[parts.lang], SAID[parts.lang]
     first = parts.first
-    yield style(parts.title, BOLD)
+    yield style(parts.lead, DIM) + style(parts.title, BOLD)
     yield style(said[first.confidence], GREEN if first.confidence == "exact" else YELLOW) + "  " + style(first.id, DIM)
     yield from (style(line, CYAN) for line in _cut(parts.evidence, room.evidence, parts.limit))
     yield from paint(parts.notes, style)

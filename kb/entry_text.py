@@ -22,6 +22,7 @@ WORDS = {
         "related": "Related",
         "messages": "Messages",
         "case": " (case {0})",
+        "program": "The program that works",
     },
     "zh": {
         "why": "原因",
@@ -34,6 +35,7 @@ WORDS = {
         "related": "相关条目",
         "messages": "报错信息",
         "case": "（{0}）",
+        "program": "能正常运行的完整程序",
     },
 }
 _WORD = r"[A-Za-z_]\w{2,}"
@@ -78,13 +80,17 @@ def prose_lines(markdown: str, limit: int, indent: str = "  ") -> list[str]:
 
 
 def best_case(card: dict[str, Any], text: str) -> dict[str, Any]:
-    """Return the case whose own words, those of its name, device and repro that no other case has, stand most often in the text; else the first."""
+    """Return the case that fits the text best: of whose own words, which no other case has, most stand in it; the first where none does.
+
+    A case's words are those of its name, of its device, of its repro, and of what that printed.
+    """
     cases: list[dict[str, Any]] = card["cases"]
     if len(cases) == 1 or not text:
         return cases[0]
     asked = set(re.findall(_WORD, text))
     has = [
-        set(re.findall(_WORD, f"{case['name'].replace('-', ' ')} {case['device']}\n{case['repro']}")) for case in cases
+        set(re.findall(_WORD, f"{case['name'].replace('-', ' ')} {case['device']} {case['said']}\n{case['repro']}"))
+        for case in cases
     ]
     shared = [set().union(*has[:at], *has[at + 1 :]) for at in range(len(cases))]
     scores = [len((own & asked) - others) for own, others in zip(has, shared, strict=True)]

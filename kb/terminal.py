@@ -28,7 +28,8 @@ BOLD, DIM, RED, GREEN, YELLOW, CYAN = 1, 2, 31, 32, 33, 36
 """ANSI codes. Colours come from the sixteen that a terminal's own theme fits to its background, so that they read on light and on dark."""
 
 _NO_START = "，。：；？！）、”’》】"
-"""Chinese punctuation that no line begins with."""
+_NO_END = ("（", "“", "‘", "《", "【")
+"""Chinese punctuation that no line begins with, and that none ends with."""
 
 
 class Style:
@@ -81,13 +82,13 @@ def columns(text: str) -> int:
 
 
 def wrap(text: str, limit: int, indent: str = "", hanging: str | None = None) -> Iterator[str]:
-    """Yield lines of at most `limit` columns; Chinese breaks between any two characters but never before its punctuation."""
+    """Yield lines of at most `limit` columns; Chinese breaks between any two characters but never before its closing punctuation."""
     hanging = indent if hanging is None else hanging
     line, used = indent, len(indent)
     start = True
     for piece, after_space in _pieces(text):
         wide = columns(piece)
-        if not start and used + after_space + wide > limit and piece not in _NO_START:
+        if not start and used + after_space + wide > limit:
             yield line
             line, used, start = hanging, len(hanging), True
         space = " " if after_space and not start else ""
@@ -151,21 +152,25 @@ def _pipe(command: list[str], text: str) -> None:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield what may stand on a line by itself, and whether a space precedes it: words, and every wide character."""
+    """Yield what may stand on a line by itself, and whether a space precedes it: words, and wide characters with their punctuation."""
     for word in text.split():
-        if word.isascii():
-            yield word, True
-            continue
-        spaced, begin = True, 0
-        for place, char in enumerate(word):
-            if _wide(char):
-                if begin < place:
-                    yield word[begin:place], spaced
-                    spaced = False
-                yield char, spaced
-                spaced, begin = False, place + 1
-        if begin < len(word):
-            yield word[begin:], spaced
+        spaced = True
+        for unit in [word] if word.isascii() else _units(word):
+            yield unit, spaced
+            spaced = False
+
+
+def _units(word: str) -> list[str]:
+    """Return the word in parts between which a line may end: around each wide character, but not before `，` nor after `（`."""
+    units = [""]
+    for char in word:
+        before = units[-1][-1:]
+        glued = char in _NO_START or before in _NO_END or not (_wide(char) or (before and _wide(before)))
+        if glued:
+            units[-1] += char
+        else:
+            units.append(char)
+    return [unit for unit in units if unit]
 
 
 def _wide(char: str) -> bool:

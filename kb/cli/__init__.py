@@ -14,11 +14,14 @@ COMMANDS = {
     "lookup": "answer a pasted error, or a question",
     "show": "print an entry",
     "list": "list entries by topic, tag or kind",
+    "mcp": "answer coding assistants over the Model Context Protocol",
     "run": "run an entry's repro and fix in the sandbox",
     "check": "find what is wrong with entries",
     "verify": "prove entries by running their programs in the sandbox",
     "new": "begin an entry from a pasted error",
+    "misses": "list what readers asked and no entry answers",
     "index": "build the search index",
+    "preview": "show an entry as its page will look while it is written",
     "serve": "serve the search page",
     "eval": "measure answers against labelled queries",
     "doctor": "show what is installed and what works here",
@@ -30,6 +33,8 @@ Three ways to ask:
   kb lookup "Expected more than 1 value per channel when training"
   python train.py 2>&1 | kb lookup -
   kb lookup --lang zh 显存一直涨
+Or let it answer what a program dies of:
+  python -m kb train.py --epochs 3
 """
 
 
@@ -47,8 +52,11 @@ def main(argv: list[str] | None = None) -> int:
 
         print(f"kb {__version__}")
         return 0
+    if name not in COMMANDS and _program_run(argv):
+        return 0
     if name not in COMMANDS:
-        print(f"kb: there is no command {name!r}; kb --help lists them", file=sys.stderr)
+        kind = "file" if name.endswith(".py") else "command"
+        print(f"kb: there is no {kind} {name!r}; kb --help lists the commands", file=sys.stderr)
         return 2
     from importlib import import_module
 
@@ -87,6 +95,22 @@ def _folders_taken(argv: list[str]) -> bool:
             print(f"kb: --entries takes a folder of entries; {folder!r} is none", file=sys.stderr)
             return False
         os.environ["KB_ENTRIES"] = os.pathsep.join(filter(None, [os.environ.get("KB_ENTRIES"), folder]))
+    return True
+
+
+def _program_run(argv: list[str]) -> bool:
+    """Run the program that the arguments name, `train.py …` or `-m package …`; False when they name none."""
+    module = argv[0] == "-m" and len(argv) > 1
+    if not module and not argv[0].endswith(".py"):
+        return False
+    from kb.script import is_script, run_module, run_script
+
+    if not module and not is_script(argv[0]):
+        return False
+    if module:
+        run_module(argv[1:])
+    else:
+        run_script(argv)
     return True
 
 
