@@ -53,16 +53,15 @@ class Group:
         """Ends what still runs inside and removes the group; the kernel needs a moment to let go of it."""
         for folder in self.folders:
             for _ in range(100):
-                with contextlib.suppress(FileNotFoundError):
-                    _kill(folder)
-                    try:
-                        folder.rmdir()
-                    except FileNotFoundError:
-                        break
-                    except OSError:
-                        time.sleep(0.01)
-                        continue
-                break
+                _kill(folder)
+                try:
+                    folder.rmdir()
+                except (FileNotFoundError, NotADirectoryError):
+                    break
+                except OSError:
+                    time.sleep(0.01)
+                else:
+                    break
 
 
 def create(memory: int, pids: int, cpus: float) -> Group | None:
@@ -116,6 +115,7 @@ def sweep() -> None:
 
 
 def _kill(folder: Path) -> None:
-    for line in (folder / "cgroup.procs").read_text().split():
-        with contextlib.suppress(OSError):
-            os.kill(int(line), 9)
+    with contextlib.suppress(OSError):
+        for line in (folder / "cgroup.procs").read_text().split():
+            with contextlib.suppress(OSError):
+                os.kill(int(line), 9)

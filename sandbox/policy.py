@@ -48,6 +48,16 @@ ETC = {
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
 
+BUBBLEWRAP = (
+    *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--as-pid-1", "--die-with-parent", "--new-session", "--clearenv", "--hostname", HOSTNAME),
+    *("--cap-drop", "ALL"),
+)
+BUBBLEWRAP_ROOT = ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
+BUBBLEWRAP_USER = ("--unshare-user", "--uid", str(UID), "--gid", str(UID))
+SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin")  # mounted read-only under bubblewrap
+SYSTEM_FILES = ("/etc/ld.so.cache", "/sys/devices/system/cpu")  # the loader's and the processor's description
+
 
 def environment(tmp: str) -> dict[str, str]:
     """The whole environment of a worker whose temporary folder is `tmp`."""

@@ -12,7 +12,8 @@ _SEQUENCES = re.compile(
     r"|\x9b[0-?]*[ -/]*[@-~]"
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-_COMMANDS = re.compile(r"::(?=[a-zA-Z-]+(?:[ ,][^\n]*?)?::)|##(?=\[)")
+# what runners take for commands: "::" that begins a line, "##[" and "##vso[" anywhere
+_COMMANDS = re.compile(r"^(?P<indent>[^\S\n]*):(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE)
 
 
 def printable(text: str) -> str:
@@ -22,4 +23,4 @@ def printable(text: str) -> str:
     """
     text = _SEQUENCES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     text = _CONTROLS.sub("", text)
-    return _COMMANDS.sub(lambda command: "\u200b".join(command.group()), text)
+    return _COMMANDS.sub("\\g<0>\u200b", text)

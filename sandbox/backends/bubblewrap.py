@@ -15,7 +15,6 @@ from sandbox.link import Death, PipeLink
 from sandbox.model import DEFAULTS, BackendStatus, Limits, Options, Setup
 from sandbox.worker import Started, arguments
 
-SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin")
 ENTER = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 1; shift; done; shift; exec "$@"'
 INSTALL = "install the package bubblewrap (apt, dnf, pacman and apk know it by that name)"
 
@@ -91,42 +90,37 @@ def _command(
     As root it keeps the right to change user, which the worker uses first of all to become nobody; as anybody else a
     user namespace does that.
     """
-    command = [
-        shutil.which("bwrap") or "bwrap",
-        "--unshare-ipc",
-        "--unshare-pid",
-        "--unshare-net",
-        "--unshare-uts",
-        "--unshare-cgroup-try",
-    ]
-    if os.geteuid() == 0:
-        command += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-    else:
-        command += ["--unshare-user", "--uid", str(policy.UID), "--gid", str(policy.UID), "--cap-drop", "ALL"]
-    command += ["--as-pid-1", "--die-with-parent", "--new-session", "--hostname", policy.HOSTNAME, "--clearenv"]
+    user = policy.BUBBLEWRAP_ROOT if os.geteuid() == 0 else policy.BUBBLEWRAP_USER
+    command = [shutil.which("bwrap") or "bwrap", *policy.BUBBLEWRAP, *user]
     for name, value in policy.environment(policy.TMP).items():
         command += ["--setenv", name, value]
-    for folder in SYSTEM:
-        if Path(folder).is_symlink():
-            command += ["--symlink", str(Path(folder).readlink()), folder]
-        elif Path(folder).is_dir():
-            command += ["--ro-bind", folder, folder]
+    command += _system_mounts()
+    for folder, size in ((policy.TMP, setup.tmp), ("/dev/shm", setup.shm)):
+        command += ["--perms", "1777", "--size", str(size), "--tmpfs", folder]
     for folder in python.folders:
-        if not any(folder == system or folder.startswith(system + "/") for system in SYSTEM):
+        if not any(folder == system or folder.startswith(system + "/") for system in policy.SYSTEM):
             command += [*_parents(folder), "--ro-bind", folder, folder]
-    command += ["--proc", "/proc", "--dev", "/dev", "--perms", "0755", "--dir", "/etc"]
-    if setup.device == "cuda":
-        for device in sorted(Path("/dev").glob("nvidia*")):
-            command += ["--dev-bind", str(device), str(device)]
+    for device in sorted(Path("/dev").glob("nvidia*")) if setup.device == "cuda" else []:
+        command += ["--dev-bind", str(device), str(device)]
     for name, descriptor in etc.items():
         command += ["--perms", "0444", "--ro-bind-data", str(descriptor), f"/etc/{name}"]
-    command += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
-    seen = [("/sys/devices/system/cpu", "/sys/devices/system/cpu"), *(group.visible() if group else [])]
-    for source, target in seen:
+    for source, target in group.visible() if group else []:
         command += [*_parents(target), "--ro-bind-try", source, target]
-    for folder, size in (("/tmp", setup.tmp), ("/dev/shm", setup.shm)):
-        command += ["--perms", "1777", "--size", str(size), "--tmpfs", folder]
     return [*command, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]
+
+
+def _system_mounts() -> list[str]:
+    """Options for the host's system folders, a new /proc and /dev, and the few files beside them that Python reads."""
+    options = []
+    for folder in policy.SYSTEM:
+        if Path(folder).is_symlink():
+            options += ["--symlink", str(Path(folder).readlink()), folder]
+        elif Path(folder).is_dir():
+            options += ["--ro-bind", folder, folder]
+    options += ["--proc", "/proc", "--dev", "/dev", "--perms", "0755", "--dir", "/etc"]
+    for path in policy.SYSTEM_FILES:
+        options += [*_parents(path), "--ro-bind-try", path, path]
+    return options
 
 
 def _parents(folder: str) -> list[str]:

@@ -83,6 +83,7 @@ class Worker:
         gc.collect()
         gc.freeze()
         self._state = _state()
+        self._found = {folder: set(os.listdir(folder)) for folder in (settings["tmp"], *settings["shared"])}
         self._answer(event="ready", versions=versions, seconds=time.monotonic() - started)
         for line in self._requests:
             run = self._program(json.loads(line))
@@ -171,8 +172,8 @@ class Worker:
     def _clean(self) -> bool:
         """Empties what programs can write to; False when something stays that the next program could meet."""
         clean = watch.all_gone()
-        for folder in (self._settings["tmp"], *self._settings["shared"]):
-            clean = _empty(folder) and clean
+        for folder, found in self._found.items():
+            clean = _empty(folder, found) and clean
         return clean and _state() == self._state
 
 
@@ -200,14 +201,16 @@ def _readable(which: int) -> bool:
     return True
 
 
-def _empty(folder: str) -> bool:
-    """Removes all that lies in `folder`; False when it is too much to bother or cannot be removed."""
+def _empty(folder: str, found: set[str]) -> bool:
+    """Removes all but `found` from `folder`; False when it is too much to bother or cannot be removed."""
     with contextlib.suppress(OSError):
         state = os.statvfs(folder)
         if os.path.ismount(folder) and state.f_files - state.f_ffree > MANY_FILES:
             return False
         with os.scandir(folder) as entries:
             for entry in entries:
+                if entry.name in found:
+                    continue
                 try:
                     if entry.is_dir(follow_symlinks=False):
                         shutil.rmtree(entry.path)

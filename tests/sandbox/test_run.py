@@ -14,7 +14,9 @@ from sandbox import BackendUnavailable, Limits, Outcome, Program, run
 from sandbox.backends.leftovers import stale
 
 QUICK = {"preload": ()}
-WORKER = "import os\nprint(os.getppid() if os.getppid() != 1 else open('/proc/1/stat').read().split()[21])"  # who forked it
+WORKER = (
+    "import os\nprint(os.getppid() if os.getppid() != 1 else open('/proc/1/stat').read().split()[21])"  # who forked it
+)
 
 
 def one(source, backend="process", **options):
@@ -27,7 +29,12 @@ def test_outcomes_come_in_the_order_of_the_programs():
     programs = [Program(f"import time\ntime.sleep({n % 3} / 20)\nprint({n})", name=str(n)) for n in range(12)]
     reported = []
     outcomes = run(
-        programs, backend="process", isolation="all", jobs=3, on_outcome=lambda n, outcome: reported.append((n, outcome)), **QUICK
+        programs,
+        backend="process",
+        isolation="all",
+        jobs=3,
+        on_outcome=lambda n, outcome: reported.append((n, outcome)),
+        **QUICK,
     )
     assert [outcome.stdout for outcome in outcomes] == [f"{n}\n" for n in range(12)]
     assert sorted(n for n, _ in reported) == list(range(12))
@@ -154,7 +161,9 @@ def test_an_exception_in_a_callback_reaches_the_caller_and_ends_all():
 
 def test_a_broken_worker_is_replaced(backend):
     programs = [
-        Program("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nimport time\ntime.sleep(0.5)", Limits(seconds=5)),
+        Program(
+            "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nimport time\ntime.sleep(0.5)", Limits(seconds=5)
+        ),
         Program("print('next')"),
     ]
     broken, following = run(programs, backend=backend, isolation="all", **QUICK)
@@ -164,7 +173,9 @@ def test_a_broken_worker_is_replaced(backend):
 
 
 def test_unknown_backend_and_isolation():
-    with pytest.raises(BackendUnavailable, match="no sandbox backend is called 'jail'; there are docker, bubblewrap, process"):
+    with pytest.raises(
+        BackendUnavailable, match="no sandbox backend is called 'jail'; there are docker, bubblewrap, process"
+    ):
         one("pass", "jail")
     with pytest.raises(ValueError, match="each, group or all"):
         one("pass", isolation="some")
@@ -178,7 +189,9 @@ def test_an_interpreter_that_does_not_run_refuses_every_program():
 
 @pytest.mark.docker
 def test_an_image_that_is_not_there():
-    with pytest.raises(BackendUnavailable, match=r"the engine has no image kb-nowhere: sandbox/engine/prepare\.sh builds it"):
+    with pytest.raises(
+        BackendUnavailable, match=r"the engine has no image kb-nowhere: sandbox/engine/prepare\.sh builds it"
+    ):
         one("pass", "docker", image="kb-nowhere")
 
 
@@ -188,7 +201,9 @@ def test_a_runtime_that_is_not_there():
         one("pass", "docker", runtime="kb-nowhere")
 
 
-@pytest.mark.parametrize("name", [pytest.param("docker", marks=pytest.mark.docker), pytest.param("bubblewrap", marks=pytest.mark.bubblewrap)])
+@pytest.mark.parametrize(
+    "name", [pytest.param("docker", marks=pytest.mark.docker), pytest.param("bubblewrap", marks=pytest.mark.bubblewrap)]
+)
 def test_cuda_is_for_reviewed_programs_only(name):
     outcome = run([Program("pass", device="cuda")], backend=name)[0]
     assert outcome.ended == "refused"
@@ -218,5 +233,11 @@ def _left(pid):
     import tempfile
 
     names = [*Path("/sys/fs/cgroup").glob("*/kb-sandbox/*"), *Path(tempfile.gettempdir()).glob("kb-sandbox-*")]
-    listed = subprocess.run(["docker", "ps", "-aq", "--format", "{{.Names}}"], capture_output=True, text=True).stdout.split()
-    return [name for name in (*(path.name for path in names), *listed) if name.startswith(f"kb-sandbox-{pid}-") and stale(name)]
+    listed = subprocess.run(
+        ["docker", "ps", "-aq", "--format", "{{.Names}}"], capture_output=True, text=True
+    ).stdout.split()
+    return [
+        name
+        for name in (*(path.name for path in names), *listed)
+        if name.startswith(f"kb-sandbox-{pid}-") and stale(name)
+    ]

@@ -54,7 +54,9 @@ def outcomes(backend):
         Program(LOADER, name="loader", limits=Limits(seconds=60)),
         Program(GLOO, name="gloo", limits=Limits(seconds=60)),
     ]
-    yield {outcome.name: outcome for outcome in run(programs, backend=backend, isolation="all", preload=("torch", "numpy"))}
+    yield {
+        outcome.name: outcome for outcome in run(programs, backend=backend, isolation="all", preload=("torch", "numpy"))
+    }
     del os.environ["KB_TEST_SECRET"]
 
 

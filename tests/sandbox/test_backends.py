@@ -1,0 +1,158 @@
+"""Which backend is taken, what the others lack, and what dead runs left behind."""
+
+import gc
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sandbox
+from sandbox import BackendStatus, BackendUnavailable, cgroup, choose, interpreter
+from sandbox import backends as all_backends
+from sandbox.backends import BACKENDS
+from sandbox.backends.leftovers import owned_name, stale
+
+ENGINE = Path(sandbox.__file__).parent / "engine"
+
+
+class Fake:
+    def __init__(self, name, works):
+        self.name, self.works = name, works
+
+    def status(self):
+        return BackendStatus(self.name, self.works, "as told")
+
+
+def pretend(monkeypatch, **works):
+    for name in BACKENDS:
+        monkeypatch.setitem(BACKENDS, name, lambda _, name=name: Fake(name, works.get(name, False)))
+
+
+def test_the_strongest_that_works_is_taken(monkeypatch):
+    pretend(monkeypatch, docker=True, bubblewrap=True, process=True)
+    assert choose().name == "docker"
+    pretend(monkeypatch, bubblewrap=True, process=True)
+    assert choose().name == "bubblewrap"
+
+
+def test_process_is_never_taken_by_itself(monkeypatch):
+    pretend(monkeypatch, process=True)
+    with pytest.raises(BackendUnavailable, match="no sandbox works here. docker: as told; bubblewrap: as told"):
+        choose()
+    assert choose("process").name == "process"
+
+
+def test_every_backend_is_listed_strongest_first():
+    assert [status.name for status in all_backends()] == ["docker", "bubblewrap", "process"]
+    assert all(status.detail and "\n" not in status.detail for status in all_backends())
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the SDK forgets to close a socket
+def test_no_engine_is_one_line_that_says_what_to_do(monkeypatch):
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    with pytest.raises(BackendUnavailable, match=r"no Docker engine answers at unix:///nowhere.*start one") as caught:
+        choose("docker")
+    assert "\n" not in str(caught.value)
+    gc.collect()
+
+
+def test_names_tell_whose_they_are():
+    name = owned_name()
+    assert name.startswith(f"kb-sandbox-{os.getpid()}-")
+    assert name != owned_name()
+    assert not stale(name)
+
+
+def test_names_of_the_dead_are_stale_and_foreign_names_are_not():
+    with subprocess.Popen([sys.executable, "-c", ""]) as child:
+        pass
+    assert stale(f"kb-sandbox-{child.pid}-1")
+    assert stale(f"kb-sandbox-{child.pid}-1-abcdef")
+    assert not stale("kb-sandbox")
+    assert not stale("kb-sandbox-base")
+    assert not stale("postgres-1-2")
+
+
+def test_the_engine_script_can_be_run_and_read():
+    script = ENGINE / "prepare.sh"
+    assert script.stat().st_mode & stat.S_IXUSR
+    subprocess.run(["sh", "-n", script], check=True)
+
+
+class TestInterpreter:
+    def test_this_interpreter_and_its_packages_are_mounted(self):
+        found = interpreter.inspect()
+        for module in ("json", "torch"):
+            import importlib.util
+
+            origin = importlib.util.find_spec(module).origin
+            assert any(origin.startswith(folder + "/") for folder in (*found.folders, found.extra or "/nowhere"))
+
+    def test_nothing_lies_within_another_and_no_home_is_mounted(self):
+        folders = interpreter.inspect().folders
+        assert not [a for a in folders for b in folders if a != b and a.startswith(b + "/")]
+        assert str(Path.home()) not in folders
+        assert "/" not in folders
+
+    def test_outermost(self):
+        assert interpreter.outermost({"/a/b", "/a", "/ab", "/c/d"}) == ["/a", "/ab", "/c/d"]
+
+    @pytest.mark.bubblewrap
+    def test_a_virtual_environment_somewhere_else_works(self, tmp_path):
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+        package = next((tmp_path / "venv" / "lib").glob("python*/site-packages")) / "only_here.py"
+        package.write_text("VALUE = 42")
+        program = sandbox.Program("import only_here\nprint(only_here.VALUE)")
+        python = str(tmp_path / "venv" / "bin" / "python")
+        outcome = sandbox.run([program], backend="bubblewrap", preload=("only_here",), python=python)[0]
+        assert outcome.stdout == "42\n", outcome
+
+
+class TestControlGroups:
+    """Version 2, and what is left behind, on a folder that stands for the kernel's."""
+
+    @pytest.fixture
+    def root(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(cgroup, "ROOT", tmp_path)
+        return tmp_path
+
+    def test_version_2(self, root):
+        (root / "cgroup.controllers").write_text("cpu memory pids")
+        group = cgroup.create(memory=1 << 30, pids=10, cpus=0.5)
+        folder = group.folders[0]
+        assert folder.parent == root / "kb-sandbox"
+        assert (folder / "memory.max").read_text() == f"{1 << 30}\n"
+        assert (folder / "pids.max").read_text() == "10\n"
+        assert group.entrances() == [str(folder / "cgroup.procs")]
+        (folder / "memory.events").write_text("low 0\noom 3\noom_kill 1\n")
+        assert group.killed_for_memory()
+        (folder / "memory.events").write_text("low 0\noom 3\noom_kill 0\n")
+        assert not group.killed_for_memory()
+
+    def test_version_1(self, root):
+        for controller in ("memory", "pids", "cpu"):
+            (root / controller).mkdir()
+        group = cgroup.create(memory=1 << 30, pids=10, cpus=2)
+        memory, pids, cpu = group.folders
+        assert (memory / "memory.limit_in_bytes").read_text() == f"{1 << 30}\n"
+        assert (pids / "pids.max").read_text() == "10\n"
+        assert cpu.parent == root / "cpu"
+        assert len(group.entrances()) == 3
+
+    def test_none_where_nothing_is_writable(self, root):
+        (root / "kb-sandbox").write_text("a file where the folder should be")
+        (root / "cgroup.controllers").write_text("")
+        assert cgroup.create(memory=1, pids=1, cpus=1) is None
+
+    def test_groups_of_the_dead_are_removed(self, root):
+        with subprocess.Popen([sys.executable, "-c", ""]) as child:
+            pass
+        dead, alive = root / "memory" / "kb-sandbox" / f"kb-sandbox-{child.pid}-1", root / "cpu" / owned_name()
+        dead.mkdir(parents=True)
+        alive.mkdir(parents=True)
+        cgroup.sweep()
+        assert alive.exists()
+        assert not dead.exists()

@@ -1,0 +1,196 @@
+"""What a worker says is checked: what no worker of ours would say ends the conversation, and floods stay small."""
+
+import base64
+import io
+import threading
+import time
+
+import pytest
+
+from sandbox import Limits, Outcome, Program
+from sandbox.link import Answers, Death, last_line, parse
+from sandbox.model import Setup, WorkerFailed
+from sandbox.policy import LINE
+from sandbox.worker import Started, Worker
+
+SETUP = Setup(memory=1 << 30, pids=64, shm=1, tmp=1, cpus=1, gpus=0, device="cpu", preload=())
+READY = {"event": "ready", "key": "k", "versions": {"python": "3"}}
+DONE = {
+    "event": "outcome",
+    "key": "k",
+    "id": 1,
+    "ended": "exit",
+    "exit_code": 0,
+    "finished": True,
+    "clean": True,
+    "seconds": 0.1,
+}
+
+
+class Scripted:
+    """A link whose answers are given; the last one may be an exception."""
+
+    def __init__(self, answers, death=None):
+        self.answers = list(answers)
+        self.death = death or Death()
+        self.sent = []
+        self.closed = 0
+
+    def send(self, line):
+        self.sent.append(line)
+
+    def receive(self, timeout):
+        if not self.answers:
+            time.sleep(min(timeout, 0.01))
+            return None
+        answer = self.answers.pop(0)
+        if isinstance(answer, type):
+            raise answer
+        return answer
+
+    def close(self):
+        self.closed += 1
+        return self.death
+
+
+class Stub:
+    name = "stub"
+
+    def __init__(self, link):
+        self.link = link
+
+    def launch(self, setup):
+        return Started(self.link, {}, lambda program: {"source": program.source})
+
+
+def ask(*answers, program=Program("pass", Limits(seconds=0.2)), death=None, heard=None):
+    link = Scripted(answers, death)
+    worker = Worker(Stub(link), SETUP)
+    outcome = worker.run(program, threading.Event(), lambda *what: heard.append(what) if heard is not None else None)
+    return outcome, worker, link
+
+
+def output(data, stream="stdout", key="k"):
+    return {"event": "output", "key": key, "stream": stream, "data": base64.b64encode(data).decode()}
+
+
+def test_an_honest_conversation():
+    heard = []
+    outcome, worker, link = ask(READY, output(b"a"), output(b"b", "stderr"), DONE, heard=heard)
+    assert outcome.passed
+    assert (outcome.stdout, outcome.stderr, outcome.versions) == ("a", "b", {"python": "3"})
+    assert heard == [("stdout", "a"), ("stderr", "b")]
+    assert worker.usable
+    assert link.closed == 0
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {**DONE, "key": "guessed"},
+        {key: value for key, value in DONE.items() if key != "key"},
+        output(b"x", key=None),
+        output(b"x", "stdin"),
+        {**output(b"x"), "data": "not base64!"},
+        {**output(b"x"), "data": 7},
+        output(b"x" * (Limits().output + 1)),
+    ],
+    ids=["key", "no key", "output without key", "stream", "base64", "number", "too much"],
+)
+def test_an_answer_that_no_worker_gives_ends_the_worker(forged):
+    outcome, worker, link = ask(READY, forged, DONE)
+    assert not outcome.passed
+    assert outcome.ended == "signal"
+    assert not worker.usable
+    assert link.closed == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field", "value"),
+    [
+        ({"ended": "triumph"}, "ended", "signal"),
+        ({"ended": ["exit"]}, "ended", "signal"),
+        ({"exit_code": "0"}, "exit_code", None),
+        ({"exit_code": True}, "exit_code", None),
+        ({"finished": 1}, "finished", False),
+        ({"ended": "time", "finished": True}, "finished", False),
+        ({"seconds": "fast"}, "passed", True),
+        ({"peak": [1]}, "peak_memory", None),
+    ],
+)
+def test_fields_of_the_wrong_type_count_for_nothing(wrong, field, value):
+    outcome, _, _ = ask(READY, {**DONE, **wrong})
+    assert getattr(outcome, field) == value
+
+
+def test_an_old_outcome_is_not_taken_for_the_present_one():
+    outcome, _, _ = ask(READY, {**DONE, "id": 0, "exit_code": 5}, DONE)
+    assert outcome.exit_code == 0
+
+
+def test_a_silent_worker_is_ended_after_deadline_and_grace():
+    started = time.monotonic()
+    outcome, worker, link = ask(READY)
+    assert outcome.ended == "time"
+    assert 1.6 < time.monotonic() - started < 5
+    assert not worker.usable
+    assert link.closed == 1
+
+
+def test_a_worker_that_dies_is_blamed_on_its_program():
+    outcome, _, _ = ask(READY, EOFError, death=Death(detail="killed"))
+    assert (outcome.ended, outcome.signal, outcome.detail) == ("signal", 9, "it took its worker down: killed")
+    outcome, _, _ = ask(READY, EOFError, death=Death(out_of_memory=True))
+    assert outcome.ended == "memory"
+
+
+def test_a_worker_that_does_not_start():
+    with pytest.raises(WorkerFailed, match="the stub worker did not start: no such file"):
+        ask(EOFError, death=Death(detail="no such file"))
+
+
+def test_an_unclean_worker_is_not_used_again():
+    outcome, worker, _ = ask(READY, {**DONE, "clean": False})
+    assert outcome.passed
+    assert not worker.usable
+
+
+def test_cancelled_before_ready():
+    cancel = threading.Event()
+    cancel.set()
+    worker = Worker(Stub(Scripted([])), SETUP)
+    assert worker.run(Program("pass"), cancel, lambda *_: None) == Outcome("program", "cancelled", backend="stub")
+
+
+@pytest.mark.parametrize("line", [b"", b"[]", b"1", b"{}", b'{"event": 1}', b"\xff", b"[" * 100_000, b"hello"])
+def test_lines_that_are_no_answers(line):
+    assert parse(line) is None
+
+
+def collect(data):
+    answers = Answers(io.BytesIO(data).read1)
+    found = []
+    with pytest.raises(EOFError):
+        while True:
+            found.append(answers.receive(5))
+    return found
+
+
+def test_answers_stop_at_the_first_line_that_is_none():
+    assert collect(b'{"event": "a"}\nnonsense\n{"event": "b"}\n') == [{"event": "a"}]
+
+
+def test_a_line_without_end_is_not_kept():
+    assert collect(b'{"event": "a"}\n' + b"x" * (3 * LINE)) == [{"event": "a"}]
+
+
+def test_a_line_cut_into_pieces_is_put_together():
+    pieces = [b'{"ev', b'ent": "a"}\n{"event"', b': "b"}\n', b""]
+    answers = Answers(lambda: pieces.pop(0))
+    assert [answers.receive(5), answers.receive(5)] == [{"event": "a"}, {"event": "b"}]
+
+
+def test_last_line():
+    assert last_line(b"one\n two \n\n") == "two"
+    assert last_line(b"") == ""
+    assert len(last_line(b"x" * 5000)) == 300
