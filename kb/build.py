@@ -92,6 +92,7 @@ def _fill(new: str, current: str, folders: Sequence[str], stamps: str) -> None:
     sections |= blob_sections("heads", heads) | blob_sections(
         "cards", [make_card(entry, corpus, ledgers) for entry in entries]
     )
+    sections["entries.kind"] = bytes(entry.kind != "silent" for entry in entries)
     numbers = {entry.id: number for number, entry in enumerate(entries)}
     for slug, to in corpus.redirects.items():
         numbers.setdefault(slug, numbers.get(to, 0))

@@ -160,23 +160,29 @@ def _strip_prefixes(line: str) -> tuple[str, str]:
 
 def _excerpt(text: str) -> list[tuple[int, str]]:
     """Return the lines of a long paste that are looked at: the first, the last, and in between those near a sign of an error, each once."""
-    kept: dict[int, str] = {}
+    first, last = text.rfind("\n", 0, _HEAD) + 1 or _HEAD, text.find("\n", len(text) - _TAIL) + 1 or len(text) - _TAIL
+    lines = list(enumerate(text[:first].split("\n"), 1))
+    number, place, room = len(lines), first, MAX_CHARS - _HEAD - _TAIL
     seen: set[str] = set()
-    room = MAX_CHARS - _HEAD - _TAIL
-    offset, follow = 0, 0
-    for number, line in enumerate(text.split("\n"), 1):
-        end = offset + len(line)
-        if offset < _HEAD or end > len(text) - _TAIL:
-            kept[number] = _shorten(line)
-        elif room > 0:
-            sign = bool(_SIGNS.search(line))
-            follow = 4 if sign else follow - 1
-            if follow > 0 and line not in seen:
-                seen.add(line)
-                kept[number] = _shorten(line)
-                room -= len(kept[number])
-        offset = end + 1
-    return list(kept.items())
+    for sign in _SIGNS.finditer(text, first, last):
+        if sign.start() < place:
+            continue
+        start = max(text.rfind("\n", 0, sign.start()) + 1, sign.start() - _MAX_LINE, place)
+        end = start
+        for _ in range(4):
+            end = text.find("\n", end, last) + 1 or last
+        part = text[start : min(end, start + 4 * _MAX_LINE)]
+        number += text.count("\n", place, start)
+        place = start
+        if part not in seen:
+            seen.add(part)
+            lines += enumerate(part.split("\n"), number)
+            number, place = number + part.count("\n"), start + len(part)
+            room -= len(part)
+        if room <= 0:
+            break
+    lines += enumerate(text[last:].split("\n"), number + text.count("\n", place, last))
+    return [(number, _shorten(line)) for number, line in lines]
 
 
 def _shorten(line: str) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kb.analysis import CONCEPT, message_terms
@@ -15,7 +14,7 @@ from kb.lexer import Token, lex
 from kb.paste import Spotted
 from kb.query import weigh
 from kb.result import Evidence, Match
-from kb.vectors import MESSAGE, SATURATION
+from kb.vectors import MESSAGE, SATURATION, Phrase
 
 __all__ = ["Traits", "matches_by_words"]
 
@@ -30,86 +29,91 @@ _HAS_MESSAGE = 0.9
 """Factor for entries about an error where the paste shows none: one about a silent pitfall is likelier to be meant."""
 
 _LIKE_ENOUGH = 1.9
+_BEYOND = 0.3
+_MOST_MENDED = 400
+"""Words looked up for a misspelling in one paste."""
+
 _PYTORCH = re.compile(r"torch|aten|\bATen\b|\bTHC|c10|CUDA|cuda|NCCL|nccl|cudnn|cublas")
 
 
 class Traits(NamedTuple):
     """What an entry shares with a paste.
 
-    `bm25` is the pooled score; `covered` the share of the paste's information that the entry has; `message` how alike
-    its most alike message and the paste's error are, `phrase` its most alike title or alias and the whole paste.
+    `bm25` is the pooled score; `message` how alike its most alike message and the paste's error are, `phrase` its most
+    alike title or alias and the whole paste.
     `unshown` tells that the entry is about an error or a warning and the paste shows none.
     """
 
     entry: int
     bm25: float
-    covered: float
     message: float
     phrase: float
     unshown: bool
-    shared: tuple[str, ...]
 
 
 def matches_by_words(
     index: Index, view: View, errors: Sequence[Spotted], known: Sequence[Match], limit: int, pasted: str
 ) -> list[Match]:
-    """Return the matches known so far, `known`, with those that words find, best first."""
+    """Return the matches known so far, `known`, with those that words find, best first.
+
+    What is known of a mere warning, beside an error that nothing explains, is related and no more.
+    """
     mended = _mended(index, view)
     if mended is not None:
         better = matches_by_message(index, view, mended, errors, pasted)
         if better and better[0].confidence == "exact":
-            softer = [one._replace(confidence="likely", score=one.score - 0.1) for one in better]
-            return softer[:limit]
-    found = traits(index, view, errors)
-    found.sort(key=_rank, reverse=True)
-    likely = [one for one in known if one.confidence != "related"]
+            return [one._replace(confidence="likely", score=one.score - 0.1) for one in better]
+    vectors = index.vectors
+    weights = weigh(view, errors, index.speller)
+    worth = {term: weight * vectors.idf(term) for term, weight in weights.items()}
+    found = sorted(traits(index, weights, worth, errors), key=_rank, reverse=True)
     have = {one.id for one in known}
-    sure = bool(found) and _sure(index, found[0], view, errors)
-    guessed = []
-    for place, one in enumerate(found):
+    first = [one._replace(confidence="related") if one.confidence == "exact" else one for one in known]
+    guessed: list[Match] = []
+    for one in found[:limit]:
         head = index.head(one.entry)
         if head["id"] in have:
             continue
+        terms = vectors.terms(one.entry)
+        shared = sorted((term for term in worth if term in terms), key=lambda term: -worth[term])
+        covered = sum(worth[term] for term in shared) / sum(worth.values())
+        sure = one is found[0] and _sure(index, one, covered, view, errors)
+        words = tuple(term for term in shared if not term.startswith(CONCEPT))[:8]
         score = round(0.75 * _rank(one) / (_rank(one) + 10), 4)
-        words = tuple(term for term in one.shared if not term.startswith(CONCEPT))[:8]
-        guessed.append(
-            Match(
-                head["id"], "likely" if sure and not place else "related", score, head["title"], Evidence(words=words)
-            )
-        )
-    return [*likely, *(one for one in known if one not in likely), *guessed][:limit]
+        guessed.append(Match(head["id"], "likely" if sure else "related", score, head["title"], Evidence(words=words)))
+    return sorted([*first, *guessed], key=lambda one: one.confidence == "related")
 
 
 def closest(index: Index, view: View, errors: Sequence[Spotted], entries: Sequence[int]) -> dict[int, float]:
-    """Return how much each of the entries has of what the paste says beside its error, as a sum of BM25 terms."""
+    """Return how much each of the entries has of what the paste says beside its error."""
     vectors = index.vectors
-    weights = weigh(view, errors, index.speller)
+    worth = {term: weight * vectors.idf(term) for term, weight in weigh(view, errors, index.speller).items()}
     scores = {}
     for entry in entries:
-        said = vectors.said(entry).terms
-        shared = [term for term in weights if term in said]
-        scores[entry] = sum(weights[t] * vectors.idf(t) * said[t] / (said[t] + SATURATION) for t in shared)
+        terms = vectors.terms(entry)
+        pooled = sum(worth[term] * terms[term] / (terms[term] + SATURATION) for term in worth if term in terms)
+        scores[entry] = pooled + _PHRASE * max((_within(worth, one) for one in vectors.phrases(entry)), default=0.0)
     return scores
 
 
-def traits(index: Index, view: View, errors: Sequence[Spotted]) -> list[Traits]:
-    """Return what the likeliest entries share with the paste."""
+def traits(
+    index: Index, weights: Mapping[str, float], worth: Mapping[str, float], errors: Sequence[Spotted]
+) -> list[Traits]:
+    """Return what the likeliest entries share with the paste; `worth` is each term's weight times what it tells."""
     vectors = index.vectors
-    weights = weigh(view, errors, index.speller)
-    idf = {term: vectors.idf(term) for term in weights}
-    total = sum(weight * idf[term] for term, weight in weights.items()) or 1.0
     said = _said(errors)
+    tells = {word: vectors.idf(MESSAGE + word) ** 2 for word in said}
+    total = sum(tells.values())
     found = []
-    for candidate in index.words.search(weights, _CANDIDATES):
-        vector, phrases = vectors.said(candidate.entry)
-        shared = sorted((term for term in weights if term in vector), key=lambda term: -weights[term] * idf[term])
-        covered = sum(weights[term] * idf[term] for term in shared) / total
-        message = max((_alike(said, p, vectors.idf) for f, p in phrases if f == "message"), default=0.0)
-        phrase = max((_within(weights, p, vectors.idf) for f, p in phrases if f != "message"), default=0.0)
-        unshown = not errors and index.head(candidate.entry)["kind"] != "silent"
-        found.append(
-            Traits(candidate.entry, candidate.score, covered, message if said else 0.0, phrase, unshown, tuple(shared))
-        )
+    for entry, score in index.words.search(weights, _CANDIDATES):
+        message = phrase = 0.0
+        for one in vectors.phrases(entry):
+            if one.field != "message":
+                phrase = max(phrase, _within(worth, one))
+            elif said:
+                message = max(message, _alike(tells, total, one))
+        unshown = not errors and index.has_message(entry)
+        found.append(Traits(entry, score, message, phrase, unshown))
     return found
 
 
@@ -117,7 +121,7 @@ def _rank(one: Traits) -> float:
     return (one.bm25 + _PHRASE * one.phrase) * (_HAS_MESSAGE if one.unshown else 1.0) + _MESSAGE * one.message
 
 
-def _sure(index: Index, first: Traits, view: View, errors: Sequence[Spotted]) -> bool:
+def _sure(index: Index, first: Traits, covered: float, view: View, errors: Sequence[Spotted]) -> bool:
     """Tell whether the first entry answers the paste.
 
     An error that comes with a message has to be alike, and the less it is the more of the rest has to be, or the error
@@ -129,7 +133,7 @@ def _sure(index: Index, first: Traits, view: View, errors: Sequence[Spotted]) ->
         return first.bm25 >= _LEAST_SHARED
     if not main.message:
         return bool(index.vectors.count(main.type.lower())) and first.bm25 >= 2 * _LEAST_SHARED
-    return 3 * first.message + 2 * first.covered + _from_pytorch(view, main) >= _LIKE_ENOUGH
+    return 3 * first.message + 2 * covered + _from_pytorch(view, main) >= _LIKE_ENOUGH
 
 
 def _from_pytorch(view: View, error: Spotted) -> bool:
@@ -144,24 +148,25 @@ def _said(errors: Sequence[Spotted]) -> set[str]:
     return message_terms(main.message[:400]) if main else set()
 
 
-def _alike(said: set[str], message: Iterable[str], idf: Callable[[str], float]) -> float:
-    """Return the share of the entry's message, by what its words tell, that was said; what was said beyond it counts a little."""
-    words = set(message)
-    tells = {word: idf(MESSAGE + word) ** 2 for word in words | said}
-    both = sum(tells[word] for word in words & said)
-    return both / (sum(tells[word] for word in words) + 0.3 * sum(tells[word] for word in said - words) or 1.0)
+def _alike(tells: Mapping[str, float], total: float, message: Phrase) -> float:
+    """Return the share of an entry's message that was said, by what its words tell; what was said beyond it counts a little."""
+    both = sum(tells[word] for word in message.terms if word in tells)
+    return both / (message.norm + _BEYOND * (total - both) or 1.0)
 
 
-def _within(weights: Mapping[str, float], phrase: Sequence[str], idf: Callable[[str], float]) -> float:
-    both = sum(weights[term] * idf(term) for term in phrase if term in weights)
-    return both / math.sqrt(10 + sum(idf(term) ** 2 for term in phrase))
+def _within(worth: Mapping[str, float], phrase: Phrase) -> float:
+    """Return how much of a title or an alias stands in the paste, by what its terms tell."""
+    return sum(worth[term] for term in phrase.terms if term in worth) / phrase.norm
 
 
 def _mended(index: Index, view: View) -> list[Token] | None:
     """Return the paste's tokens with misspelt words mended, or None when there is none."""
-    speller, tokens, changed = index.speller, [], False
+    speller, tokens, changed, tried = index.speller, [], False, 0
     for token in lex(view.text):
-        mended = speller.mend(token.text) if token.type == "word" else []
+        mended: list[str] = []
+        if token.type == "word" and tried < _MOST_MENDED:
+            mended = speller.mend(token.text)
+            tried += 1
         if mended:
             changed = True
             tokens += [token._replace(text=word) for word in mended]

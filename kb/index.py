@@ -82,6 +82,7 @@ class Index:
         self._entry_of_slug = arrays["slugs.entry"]
         self._heads, self._cards = Blobs(arrays, "heads"), Blobs(arrays, "cards")
         self._templates = Blobs(arrays, "templates")
+        self._kinds = arrays["entries.kind"]
         self.owners = arrays["templates.owner"]
         self._words: Any = None
         self._speller: Any = None
@@ -106,6 +107,10 @@ class Index:
         """Return the entry's id, kind, title, explain line and related slugs."""
         found: dict[str, Any] = self._heads[number]
         return found
+
+    def has_message(self, number: int) -> bool:
+        """Tell whether the entry is about an error or a warning, and not about a silent pitfall."""
+        return bool(self._kinds[number])
 
     def card(self, slug: str) -> dict[str, Any]:
         """Return what is shown of the entry, as `kb.card.make_card` made it; KeyError when there is none of that slug."""

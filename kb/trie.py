@@ -26,6 +26,13 @@ _FIRST_WORD = 32
 _MAX_STEPS = 150_000
 """The most steps that one look-up takes over all starting places, against pastes made to be slow; a real one takes some hundreds."""
 
+_SEVERAL = 0xFFFFFFFF
+_LEAST_LITERALS = 3
+"""The fewest words of a template's beginning that are worth telling of."""
+
+_MAX_READ = 10_000
+"""Nodes whose lists are kept once read."""
+
 
 class Hit(NamedTuple):
     """A place where a template matches: the template's number, the tokens from `start` up to `end`, the words found as they stand.
@@ -91,7 +98,7 @@ def trie_sections(templates: Sequence[Sequence[str | Slot]], owners: Sequence[in
             left = len(pieces) - depth
             if left < remaining[node]:
                 remaining[node], below[node] = left, number
-            owner[node] = owners[number] + 1 if owner[node] in (0, owners[number] + 1) else 0xFFFFFFFF
+            owner[node] = owners[number] + 1 if owner[node] in (0, owners[number] + 1) else _SEVERAL
         ends[node].append(number)
 
     lists, starts = array("I", [0]), array("I")
@@ -126,96 +133,96 @@ class Trie:
         self._edges = HashSlots(arrays["trie.edges"], arrays["trie.children"])
         self._masks, self._below, self._owner = arrays["trie.masks"], arrays["trie.below"], arrays["trie.owner"]
         self._starts, self._lists = arrays["trie.starts"], arrays["trie.lists"]
-
-    def knows(self, word: str) -> bool:
-        """Tell whether some template has the word."""
-        return bool(self._words.number(word))
+        self._plans: dict[int, list[tuple[int, str]]] = {}
+        self._read: dict[int, tuple[list[int], list[tuple[Slot, int]]]] = {}
 
     def find(self, tokens: Sequence[Token]) -> list[Hit]:
-        """Return, for each place, every template that matches there; where none does, the beginning of one that is found there alone."""
+        """Return, for each place, every template that matches there.
+
+        Where none does, the beginning of one that is found there alone is returned.
+        """
         ids = self._numbers(tokens)
         steps = _MAX_STEPS
         hits: list[Hit] = []
-        root_mask = self._masks[1]
+        by_slot = self._masks[1] or self._starts[1]
         get = self._edges.get
         for start, number in enumerate(ids):
-            if root_mask or (number and get(1 << 32 | number)):
+            if by_slot or (number and get(1 << 32 | number)):
                 steps -= self._walk(tokens, ids, start, hits, steps)
                 if steps <= 0:
                     break
         return hits
 
     def _numbers(self, tokens: Sequence[Token]) -> list[int]:
+        """Return the number of each token's text, 0 where no template has it."""
         known: dict[str, int] = {}
-        number = self._words.number
         ids = []
-        for text, *_ in tokens:
+        for token in tokens:
+            text = token[0]
             found = known.get(text)
             if found is None:
-                found = number(text)
-                found = known[text] = found + _FIRST_WORD if found else 0
+                found = known[text] = self._number(text, token[1])
             ids.append(found)
         return ids
 
+    def _number(self, text: str, kind: str) -> int:
+        """Return a word's number; of two sentences glued together, as in `not allowed.You can`, that of the first one's last word."""
+        found = self._words.number(text)
+        if not found and kind == "word" and "." in text:
+            found = self._words.number(text.partition(".")[0])
+        return found + _FIRST_WORD if found else 0
+
     def _walk(self, tokens: Sequence[Token], ids: Sequence[int], start: int, hits: list[Hit], steps: int) -> int:
         """Follow every path from the token at `start`; append the hits and return the steps taken."""
+        masks, starts, get = self._masks, self._starts, self._edges.get
         stack = [(1, start, 0)]
         seen: set[tuple[int, int]] = set()
-        taken, total = 0, len(tokens)
-        deepest, found = (0, 0, 0), len(hits)
+        taken, total, before = 0, len(tokens), len(hits)
+        deepest = (0, 0, 0)
         while stack and taken < steps:
-            node, at, literals = stack.pop()
+            state = node, at, literals = stack.pop()
             taken += 1
-            if self._starts[node]:
-                self._ends(node, start, at, literals, hits, tokens, stack)
             if literals > deepest[2]:
-                deepest = node, at, literals
+                deepest = state
+            if starts[node]:
+                ends, glued = self._read.get(node) or self._row(node)
+                for template in ends:
+                    hits.append(Hit(template, start, at, literals, True))
+                for slot, to in glued:
+                    if at < total and inside(slot, tokens[at]):
+                        stack.append((to, at + 1, literals + 1))
             if at >= total:
                 continue
-            mask = self._masks[node]
+            mask = masks[node]
             if mask:
                 if (node, at) in seen:
                     continue
                 seen.add((node, at))
                 taken += self._slots(node, mask, tokens, at, literals, stack)
-            if tokens[at].type == "shape":
-                stack += [(to, at + 1, literals + 1) for to in self._numbered(node, numbers(tokens[at].text))]
-            number = ids[at] or self._before_dot(tokens[at])
-            if number and (to := self._edges.get(node << 32 | number)):
+            if tokens[at][1] == "shape":
+                stack += [(to, at + 1, literals + 1) for to in self._numbered(node, numbers(tokens[at][0]))]
+            number = ids[at]
+            if number and (to := get(node << 32 | number)):
                 stack.append((to, at + 1, literals + 1))
-        if len(hits) == found and deepest[2] >= 3:
+        if len(hits) == before and deepest[2] >= _LEAST_LITERALS:
             node, at, literals = deepest
-            if self._owner[node] not in (0, 0xFFFFFFFF):
+            if self._owner[node] not in (0, _SEVERAL):
                 hits.append(Hit(self._below[node], start, at, literals, False))
         return taken
 
-    def _before_dot(self, token: Token) -> int:
-        """The number of the word before the dot where the next sentence is glued to it, as in `not allowed.You can`."""
-        head, dot, _ = token.text.partition(".")
-        found = self._words.number(head) if dot and token.type == "word" else 0
-        return found + _FIRST_WORD if found else 0
-
-    def _ends(
-        self,
-        node: int,
-        start: int,
-        at: int,
-        literals: int,
-        hits: list[Hit],
-        tokens: Sequence[Token],
-        stack: list[tuple[int, int, int]],
-    ) -> None:
-        """Note the templates that end at `node`, and follow its placeholders with glued text."""
-        lists = self._lists
-        row = self._starts[node]
+    def _row(self, node: int) -> tuple[list[int], list[tuple[Slot, int]]]:
+        """Return the templates that end at the node, and its placeholders with glued text and where each leads."""
+        lists, row = self._lists, self._starts[node]
         count = lists[row]
-        hits.extend(Hit(template, start, at, literals, True) for template in lists[row + 1 : row + 1 + count])
+        ends = list(lists[row + 1 : row + 1 + count])
         row += 1 + count
+        glued = []
         for offset in range(row + 1, row + 1 + 4 * lists[row], 4):
             type_, prefix, suffix, to = lists[offset : offset + 4]
-            slot = Slot(PLACEHOLDERS[type_ - 1], "", self._text(prefix), self._text(suffix))
-            if at < len(tokens) and inside(slot, tokens[at]):
-                stack.append((to, at + 1, literals + 1))
+            glued.append((Slot(PLACEHOLDERS[type_ - 1], "", self._text(prefix), self._text(suffix)), to))
+        if len(self._read) < _MAX_READ:
+            self._read[node] = ends, glued
+        return ends, glued
 
     def _text(self, number: int) -> str:
         return self._words.text(number - _FIRST_WORD) if number else ""
@@ -223,10 +230,13 @@ class Trie:
     def _slots(
         self, node: int, mask: int, tokens: Sequence[Token], at: int, literals: int, stack: list[tuple[int, int, int]]
     ) -> int:
-        """Follow the placeholders of `node`; return the extra steps taken."""
-        extra = 0
-        for number, type_ in enumerate(PLACEHOLDERS, 1):
-            if not mask >> number & 1 or not accepts(type_, tokens[at]):
+        """Follow the placeholders of the node; return the extra steps taken."""
+        plan = self._plans.get(mask)
+        if plan is None:
+            plan = self._plans[mask] = [(n, type_) for n, type_ in enumerate(PLACEHOLDERS, 1) if mask >> n & 1]
+        extra, token = 0, tokens[at]
+        for number, type_ in plan:
+            if not accepts(type_, token):
                 continue
             to = self._edges.get(node << 32 | number)
             if type_ not in OPEN:
@@ -238,7 +248,7 @@ class Trie:
         return extra
 
     def _numbered(self, node: int, found: Sequence[int]) -> list[int]:
-        """Return the nodes that a size leads to when each of its numbers stands for one piece, as in `[{low:int}, {high:int}]`."""
+        """Return where a size leads when each of its numbers stands for one piece, as in `[{low:int}, {high:int}]`."""
         if not 0 < len(found) <= 8:
             return []
         nodes = [node]
@@ -248,4 +258,4 @@ class Trie:
             nodes = [to for at in nodes for key in keys if (to := self._edges.get(at << 32 | key))]
             if not nodes:
                 return []
-        return [to for to in nodes if to != node]
+        return nodes
