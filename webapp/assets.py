@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import mimetypes
 from functools import cache
 from pathlib import Path
 
-from flask import Blueprint, Flask, Response, abort, current_app, request, url_for
+from flask import Blueprint, Flask, Response, abort, current_app, url_for
+
+from webapp.stored import Stored, send, store
 
 __all__ = ["asset", "bp", "init_app"]
 
@@ -25,7 +26,7 @@ def init_app(app: Flask) -> None:
 
 def asset(name: str) -> str:
     """Return the address of a static file, which changes with its content."""
-    return url_for("assets.static_file", digest=_load(name, _modified(name))[1], name=name)
+    return url_for("assets.static_file", digest=_load(name, _modified(name)).digest, name=name)
 
 
 @bp.get("/static/<digest>/<name>")
@@ -33,11 +34,11 @@ def static_file(digest: str, name: str) -> Response:
     """Serve a static file; under an outdated hash it is served as it is now, but not kept."""
     if not (FOLDER / name).is_file():
         abort(404)
-    content, current = _load(name, _modified(name))
-    response = Response(content, content_type=mimetypes.guess_type(name)[0] or "application/octet-stream")
-    response.headers["Cache-Control"] = f"public, max-age={_YEAR}, immutable" if digest == current else "no-cache"
-    response.set_etag(current)
-    response.make_conditional(request)
+    content = _load(name, _modified(name))
+    response = send(content)
+    response.headers["Cache-Control"] = (
+        f"public, max-age={_YEAR}, immutable" if digest == content.digest else "no-cache"
+    )
     return response
 
 
@@ -47,7 +48,7 @@ def _modified(name: str) -> int:
 
 
 @cache
-def _load(name: str, modified: int) -> tuple[bytes, str]:  # noqa: ARG001 - part of the key
-    """Return a file's content and the hash of it."""
-    content = (FOLDER / name).read_bytes()
-    return content, hashlib.blake2b(content, digest_size=8).hexdigest()
+def _load(name: str, modified: int) -> Stored:  # noqa: ARG001 - part of the key
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    charset = "; charset=utf-8" if kind.startswith("text/") else ""
+    return store((FOLDER / name).read_bytes(), [("Content-Type", kind + charset), ("Vary", "Accept-Encoding")])

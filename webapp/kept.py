@@ -5,10 +5,8 @@ What is kept is bounded: only addresses that exist are rendered, and a new state
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from functools import wraps
-from http import HTTPStatus
 from typing import Any, ParamSpec
 
 from flask import Response, current_app, request
@@ -16,6 +14,7 @@ from markupsafe import Markup
 
 from webapp.asking import current_knowledge
 from webapp.language import HTML_LANG, chosen, current
+from webapp.stored import send, store
 
 __all__ = ["kept", "kept_part"]
 
@@ -30,12 +29,8 @@ def kept(render: Callable[P, str]) -> Callable[P, Response]:
         key = (request.path, current(), chosen(request) or "")
         held = _held()
         if key not in held:
-            body = render(*args, **kwargs).encode()
-            held[key] = body, _headers(body)
-        body, headers = held[key]
-        if request.if_none_match.contains_weak(headers[0][1].strip('"')):
-            return Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
-        return Response(body, headers=headers, mimetype="text/html")
+            held[key] = store(render(*args, **kwargs).encode(), _headers())
+        return send(held[key])
 
     return view
 
@@ -60,10 +55,10 @@ def _held() -> dict[tuple[str, ...], Any]:
     return held
 
 
-def _headers(body: bytes) -> list[tuple[str, str]]:
+def _headers() -> list[tuple[str, str]]:
     return [
-        ("ETag", f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'),
+        ("Content-Type", "text/html; charset=utf-8"),
         ("Cache-Control", "public, no-cache"),
         ("Content-Language", HTML_LANG[current()]),
-        ("Vary", "Accept-Language"),
+        ("Vary", "Accept-Language, Accept-Encoding"),
     ]

@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections import deque
+from multiprocessing.util import Finalize
 from typing import Any, TextIO
 
 from flask import Flask, Response, g, request
@@ -57,31 +58,37 @@ class _Batches(logging.StreamHandler[TextIO]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lines: deque[str] = deque(maxlen=10_000)
-        self._process = 0
-        self._wake = threading.Event()
+        self._begin()
 
     def emit(self, record: logging.LogRecord) -> None:
+        if self._process != os.getpid():
+            self._begin()
         self._lines.append(self.format(record) + self.terminator)
         if record.levelno >= logging.WARNING:
-            self._write()
-            return
-        if self._process != os.getpid():  # threads do not survive the fork of a worker
-            self._process = os.getpid()
-            self._wake = threading.Event()
-            threading.Thread(target=self._write_batches, name="log", daemon=True).start()
-        self._wake.set()
+            self.flush()
+        else:
+            self._wake.set()
 
-    def _write_batches(self) -> None:
+    def flush(self) -> None:
+        with self._writing:
+            lines = [self._lines.popleft() for _ in range(len(self._lines))]
+            self.stream.write("".join(lines))
+            self.stream.flush()
+
+    def _begin(self) -> None:
+        """Begin afresh in this process: threads do not survive the fork of a worker, and what waits is its parent's to write."""
+        self._process = os.getpid()
+        self._lines: deque[str] = deque(maxlen=10_000)
+        self._writing = threading.Lock()
+        self._wake = threading.Event()
+        threading.Thread(target=self._flush_now_and_then, name="log", daemon=True).start()
+        Finalize(self, self.flush, exitpriority=1)  # a worker ends without running what atexit holds
+
+    def _flush_now_and_then(self) -> None:
         while self._wake.wait():
             time.sleep(_MOMENT)
             self._wake.clear()
-            self._write()
-
-    def _write(self) -> None:
-        lines = [self._lines.popleft() for _ in range(len(self._lines))]
-        self.stream.write("".join(lines))
-        self.flush()
+            self.flush()
 
 
 class _Json(logging.Formatter):

@@ -80,3 +80,13 @@ def _read(item: Setting, value: str | None) -> str | int | float | bool:
         return kind(value)
     except ValueError:
         raise SettingError(f"{PREFIX}{item.name}={value}: write a number") from None
+
+
+def table() -> str:
+    """Return the settings as a Markdown table, the one in docs/web.md."""
+    rows = [f"| `{PREFIX}{item.name}` | {_shown(item.default)} | {item.what} |" for item in SETTINGS]
+    return "\n".join(["| variable | default | what it sets |", "|---|---|---|", *rows])
+
+
+def _shown(default: object) -> str:
+    return "" if default == "" else f"`{str(default).lower() if isinstance(default, bool) else default}`"

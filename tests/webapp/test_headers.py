@@ -1,5 +1,6 @@
 """Protection on every answer, and what a browser may keep."""
 
+import gzip
 import re
 
 import pytest
@@ -41,6 +42,17 @@ def test_an_entry_is_asked_for_again_with_its_etag(client):
     assert not again.data
     chinese = client.get("/e/linear-width-mismatch?lang=zh", headers={"If-None-Match": first.headers["ETag"]})
     assert chinese.status_code == 200
+
+
+def test_pages_and_static_files_are_packed_for_those_who_can_unpack(client):
+    for address in ("/browse", *re.findall(r'(?:src|href)="(/static/[^"]+)"', client.get("/").text)):
+        plain, packed = client.get(address), client.get(address, headers={"Accept-Encoding": "br, gzip"})
+        assert "Content-Encoding" not in plain.headers
+        assert packed.headers["Content-Encoding"] == "gzip"
+        assert "Accept-Encoding" in packed.headers["Vary"]
+        assert gzip.decompress(packed.data) == plain.data
+        assert plain.headers["ETag"] != packed.headers["ETag"]
+        assert plain.headers["Content-Type"] == packed.headers["Content-Type"]
 
 
 def test_static_files_are_kept_for_ever_under_the_hash_of_their_content(client):
