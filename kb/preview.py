@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -21,6 +22,9 @@ from kb.stamps import listing
 from kb.verify import Verdict, select, verify
 
 __all__ = ["Look", "Preview", "Trial"]
+
+_EVERY = 0.25
+"""Seconds between two looks at the files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +75,12 @@ class Preview:
                 self.version += 1
             return self._look
 
-    def wait(self, version: int, seconds: float, *, pause: Callable[[float], object] | None = None) -> bool:
+    def wait(self, version: int, seconds: float) -> bool:
         """Look again and again until there is something newer than `version`, for at most so many seconds; return whether there is."""
-        pause = pause or threading.Event().wait
-        for _ in range(max(1, int(seconds / _EVERY))):
+        until = time.monotonic() + seconds
+        self.look()
+        while self.version == version and time.monotonic() < until and not self._cancel.wait(_EVERY):
             self.look()
-            if self.version != version or self._cancel.is_set():
-                break
-            pause(_EVERY)
         return self.version != version
 
     def proves(self, entry: Entry) -> tuple[object, ...]:
@@ -94,6 +96,11 @@ class Preview:
             self._tell(Trial("running", self.proves(look.entry)))
         threading.Thread(target=self._verify, args=(look,), name="preview", daemon=True).start()
         return True
+
+    @property
+    def closed(self) -> bool:
+        """Whether the preview has ended."""
+        return self._cancel.is_set()
 
     def close(self) -> None:
         """End what waits and what runs."""
@@ -155,7 +162,3 @@ class Preview:
             redirects = {slug: to for slug, to in found.redirects.items() if to in entries}
             self._others = stamp, Corpus(entries, (), redirects), load_ledgers(self.folders)
         return self._others[1:]
-
-
-_EVERY = 0.25
-"""Seconds between two looks at the files."""

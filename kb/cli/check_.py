@@ -92,7 +92,7 @@ def _find(paths: list[Path]) -> tuple[list[Path], list[Path]]:
         files += [file for file in found if file.name != "SEEDS.md"]
         for file in found:
             home = file.resolve().parent.parent
-            if home not in [folder.resolve() for folder in folders] and file in entry_files(home):
+            if home not in [folder.resolve() for folder in folders] and file.resolve() in entry_files(home):
                 folders.append(home)
     return folders, files
 

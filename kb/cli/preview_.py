@@ -1,0 +1,67 @@
+"""kb preview: the entry being written, as its page will look, in the browser."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from pathlib import Path
+
+from kb.cli.common import Failure, make_parser
+from kb.corpus import entry_files, entry_folders
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command's parser."""
+    found = make_parser(
+        "preview",
+        "Serve the entry being written as its page will look, with its faults and its last run beside it.",
+        "The page follows the file; r runs its programs in the sandbox. Ctrl+C ends it.",
+    )
+    found.add_argument("file", type=Path, metavar="FILE", help="the entry's Markdown file, <topic>/<slug>.md")
+    found.add_argument("--host", default="127.0.0.1", help="the address to listen at (default 127.0.0.1)")
+    found.add_argument("--port", type=int, default=8001, help="the port (default 8001; 0 takes a free one)")
+    found.add_argument(
+        "--backend",
+        choices=("auto", "docker", "bubblewrap", "process"),
+        default="auto",
+        help="the sandbox (default: the strongest that works; process is none)",
+    )
+    return found
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    path = arguments.file
+    if not path.is_file():
+        raise Failure(f"{path}: there is no such file; kb new begins an entry", 2)
+    home = path.resolve().parent.parent
+    if path.resolve() not in entry_files(home):
+        raise Failure(f"{path}: an entry's file is <folder of entries>/<topic>/<slug>.md", 2)
+    try:
+        from webapp.preview import create_preview, server
+        from webapp.server import ServeError
+    except ModuleNotFoundError as error:
+        raise Failure(f"the page needs {error.name}: pip install 'kb-torch[web]'") from error
+    from kb.preview import Preview
+
+    known = entry_folders()
+    folders = known if home in (folder.resolve() for folder in known) else (*known, home)
+    preview = Preview(path, folders, backend=arguments.backend)
+    try:
+        serving = server(
+            create_preview(preview, (arguments.host, "localhost", "[::1]")), arguments.host, arguments.port
+        )
+    except ServeError as error:
+        raise Failure(str(error)) from error
+    preview.look()
+    host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        print(f"http://{host}:{serving.server_port}/ shows {path}; Ctrl+C ends it", flush=True)
+        serving.serve_forever()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        preview.close()
+        serving.server_close()
+    return 0
