@@ -95,7 +95,7 @@ class Blobs:
 
     def __getitem__(self, number: int) -> Any:
         """Return the value of that number; IndexError when there is none."""
-        return json.loads(bytes(self._text[self._starts[number] : self._starts[number + 1]]))
+        return json.loads(str(self._text[self._starts[number] : self._starts[number + 1]], "utf-8"))
 
 
 def hash_slots(keys: Sequence[int], values: Sequence[int]) -> tuple[array[int], array[int]]:

@@ -26,6 +26,7 @@ _FIRST_WORD = 32
 _MAX_STEPS = 150_000
 """The most steps that one look-up takes over all starting places, against pastes made to be slow; a real one takes some hundreds."""
 
+_ROOT = 1
 _SEVERAL = 0xFFFFFFFF
 _LEAST_LITERALS = 3
 """The fewest words of a template's beginning that are worth telling of."""
@@ -135,6 +136,12 @@ class Trie:
         self._starts, self._lists = arrays["trie.starts"], arrays["trie.lists"]
         self._plans: dict[int, list[tuple[int, str]]] = {}
         self._read: dict[int, tuple[list[int], list[tuple[Slot, int]]]] = {}
+        self._first_glued = self._row(_ROOT)[1] if self._starts[_ROOT] else []
+        self._first_slots = []
+        for number, type_ in enumerate(PLACEHOLDERS, 1):
+            if self._masks[_ROOT] >> number & 1:
+                to = self._edges.get(_ROOT << 32 | number)
+                self._first_slots.append((type_, to, not self._masks[to] and not self._starts[to]))
 
     def find(self, tokens: Sequence[Token]) -> list[Hit]:
         """Return, for each place, every template that matches there.
@@ -144,14 +151,37 @@ class Trie:
         ids = self._numbers(tokens)
         steps = _MAX_STEPS
         hits: list[Hit] = []
-        by_slot = self._masks[1] or self._starts[1]
-        get = self._edges.get
-        for start, number in enumerate(ids):
-            if by_slot or (number and get(1 << 32 | number)):
-                steps -= self._walk(tokens, ids, start, hits, steps)
+        for start in range(len(tokens)):
+            begun = self._begin(tokens, ids, start)
+            if begun:
+                steps -= self._walk(tokens, ids, start, begun, hits, steps)
                 if steps <= 0:
                     break
         return hits
+
+    def _begin(self, tokens: Sequence[Token], ids: Sequence[int], start: int) -> list[tuple[int, int, int]]:
+        """Return where the root leads from the token at `start`: node, next token, words found.
+
+        Every token of a paste comes here, so a placeholder at the root is followed only where the next word goes on.
+        """
+        get, token = self._edges.get, tokens[start]
+        begun = []
+        number = ids[start]
+        if number and (to := get(_ROOT << 32 | number)):
+            begun.append((to, start + 1, 1))
+        if start + 1 < len(ids):
+            following, sized = ids[start + 1], tokens[start + 1][1] == "shape"
+            for type_, to, only_words in self._first_slots:
+                if only_words and not sized and not (following and get(to << 32 | following)):
+                    continue
+                if accepts(type_, token):
+                    begun.append((to, start + 1, 0))
+        for slot, to in self._first_glued:
+            if token[0].startswith(slot.prefix) and inside(slot, token):
+                begun.append((to, start + 1, 1))
+        if token[1] == "shape":
+            begun += [(to, start + 1, 1) for to in self._numbered(_ROOT, numbers(token[0]))]
+        return begun
 
     def _numbers(self, tokens: Sequence[Token]) -> list[int]:
         """Return the number of each token's text, 0 where no template has it."""
@@ -172,10 +202,17 @@ class Trie:
             found = self._words.number(text.partition(".")[0])
         return found + _FIRST_WORD if found else 0
 
-    def _walk(self, tokens: Sequence[Token], ids: Sequence[int], start: int, hits: list[Hit], steps: int) -> int:
-        """Follow every path from the token at `start`; append the hits and return the steps taken."""
+    def _walk(
+        self,
+        tokens: Sequence[Token],
+        ids: Sequence[int],
+        start: int,
+        stack: list[tuple[int, int, int]],
+        hits: list[Hit],
+        steps: int,
+    ) -> int:
+        """Follow every path on from those in `stack`, begun at the token `start`; append the hits, return the steps taken."""
         masks, starts, get = self._masks, self._starts, self._edges.get
-        stack = [(1, start, 0)]
         seen: set[tuple[int, int]] = set()
         taken, total, before = 0, len(tokens), len(hits)
         deepest = (0, 0, 0)
