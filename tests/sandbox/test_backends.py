@@ -2,9 +2,11 @@
 
 import gc
 import os
+import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -40,7 +42,7 @@ def test_the_strongest_that_works_is_taken(monkeypatch):
 
 def test_process_is_never_taken_by_itself(monkeypatch):
     pretend(monkeypatch, process=True)
-    with pytest.raises(BackendUnavailable, match="no sandbox works here. docker: as told; bubblewrap: as told"):
+    with pytest.raises(BackendUnavailable, match=r"no sandbox works here\. docker: as told; bubblewrap: as told"):
         choose()
     assert choose("process").name == "process"
 
@@ -109,6 +111,47 @@ class TestInterpreter:
         python = str(tmp_path / "venv" / "bin" / "python")
         outcome = sandbox.run([program], backend="bubblewrap", preload=("only_here",), python=python)[0]
         assert outcome.stdout == "42\n", outcome
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root can become somebody else; the other tests already run as nobody in particular"
+)
+def test_bubblewrap_without_root_and_control_groups():
+    """A user without any right gets the same isolation, by a user namespace, and limits by rlimits and watching."""
+    python = shutil.which("python3", path="/usr/bin")
+    if not python:
+        pytest.skip("needs a Python that every user can read, /usr/bin/python3")
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "sandbox")
+        shutil.copytree(Path(sandbox.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        (copy / "seen.py").write_text(UNPRIVILEGED)
+        for path in (Path(folder), copy, *copy.rglob("*")):
+            path.chmod(0o755)
+        command = [python, "-m", "sandbox.seen"]
+        user = {"user": 12345, "group": 12345, "extra_groups": []}
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, **user)
+    assert done.stdout.splitlines() == ["exit 65534", "memory", "pids or time", "exit next"], done.stderr
+
+
+UNPRIVILEGED = r"""
+import sandbox
+from sandbox import Limits, Program
+
+def held(source, **limits):
+    return Program(source, Limits(**limits))
+
+outcomes = sandbox.run([
+    held("import os\nprint(os.getuid())"),
+    held("import os\nos.fork(), os.fork()\nheld = b'x' * (60 << 20)\nimport time\ntime.sleep(20)", memory=150 << 20),
+    held("import os\nwhile True:\n    try: os.fork()\n    except OSError: pass", seconds=2),
+    held("print('next')"),
+], backend="bubblewrap", isolation="all", preload=())
+print(outcomes[0].ended, outcomes[0].stdout.strip())
+print(outcomes[1].ended)
+print("pids or time" if outcomes[2].ended in ("pids", "time") else outcomes[2])
+print(outcomes[3].ended, outcomes[3].stdout.strip())
+"""
 
 
 class TestControlGroups:

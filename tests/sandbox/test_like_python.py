@@ -94,6 +94,7 @@ def test_program_behaves_as_under_python(outcomes, tmp_path, name, fresh):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
+        check=False,
     )
     outcome = outcomes[name + fresh]
     assert outcome.exit_code == expected.returncode, outcome

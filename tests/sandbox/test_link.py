@@ -63,10 +63,13 @@ class Stub:
         return Started(self.link, {}, lambda program: {"source": program.source})
 
 
-def ask(*answers, program=Program("pass", Limits(seconds=0.2)), death=None, heard=None):
+PROGRAM = Program("pass", Limits(seconds=0.2))
+
+
+def ask(*answers, death=None, heard=None):
     link = Scripted(answers, death)
     worker = Worker(Stub(link), SETUP)
-    outcome = worker.run(program, threading.Event(), lambda *what: heard.append(what) if heard is not None else None)
+    outcome = worker.run(PROGRAM, threading.Event(), lambda *what: heard.append(what) if heard is not None else None)
     return outcome, worker, link
 
 
@@ -170,10 +173,11 @@ def test_lines_that_are_no_answers(line):
 def collect(data):
     answers = Answers(io.BytesIO(data).read1)
     found = []
-    with pytest.raises(EOFError):
+    try:
         while True:
             found.append(answers.receive(5))
-    return found
+    except EOFError:
+        return found
 
 
 def test_answers_stop_at_the_first_line_that_is_none():

@@ -1,6 +1,7 @@
 """Which worker runs what, seen with workers that are only pretended."""
 
 import threading
+from typing import ClassVar
 
 import pytest
 
@@ -11,8 +12,8 @@ from sandbox.model import WorkerFailed
 class Pretended:
     """A worker that notes what happens to it."""
 
-    events: list = []
-    fail_at: set = set()
+    events: ClassVar[list] = []
+    fail_at: ClassVar[set] = set()
     started = 0
 
     def __init__(self, backend, setup):
