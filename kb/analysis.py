@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from kb.chinese import concepts, cut, has_chinese, to_simplified
 from kb.lexer import lex
 
-__all__ = ["CONCEPT", "message_terms", "terms"]
+__all__ = ["CONCEPT", "as_written", "message_terms", "terms"]
 
 CONCEPT = "§"
 """A term that begins with this stands for a concept of `kb/data/terms.txt`, not for a word."""
 
 _GAP = 2
+"""Other words that may stand between two of a concept's wording."""
+
+_READ = 20_000
+"""Characters searched for the words to show."""
+
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::)[A-Za-z_][A-Za-z0-9_]*)*|[0-9]+[a-zA-Z]+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+[a-z]?")
 _STOP = frozenset(
@@ -48,6 +53,29 @@ def terms(text: str) -> list[str]:
 def message_terms(text: str) -> set[str]:
     """Return the stems of an error message's words: what varies (numbers, sizes, dtypes, devices, paths) is left out."""
     return {_stem(token.text) for token in lex(text) if token.type == "word" and len(token.text) > 1}
+
+
+def as_written(text: str, wanted: Sequence[str], most: int = 8) -> tuple[str, ...]:
+    """Return the words of the text that stand for the wanted terms, in the order of those, each as it is written.
+
+    A word inside another that is returned is left out.
+    """
+    written: dict[str, str] = {}
+    open_ = {term for term in wanted if not term.startswith(CONCEPT)}
+    for word in [*dict.fromkeys(_WORD.findall(text[:_READ])), *cut(to_simplified(text[:_READ]))]:
+        if not open_:
+            break
+        for term in (*_code_terms(word, []), word.lower()):
+            if term in open_:
+                open_.discard(term)
+                written[term] = word
+    found: list[str] = []
+    for word in dict.fromkeys(written[term] for term in wanted if term in written):
+        if not any(word.lower() in other.lower() for other in found):
+            found = [other for other in found if other.lower() not in word.lower()] + [word]
+        if len(found) == most:
+            break
+    return tuple(found)
 
 
 def _code_terms(word: str, stems: list[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kb.analysis import CONCEPT, message_terms
+from kb.analysis import as_written, message_terms
 from kb.clean import View
 from kb.exact import matches_by_message
 from kb.index import Index
@@ -28,7 +28,7 @@ _PHRASE, _MESSAGE = 2.0, 10.0
 _HAS_MESSAGE = 0.9
 """Factor for entries about an error where the paste shows none: one about a silent pitfall is likelier to be meant."""
 
-_LIKE_ENOUGH = 1.9
+_LIKE_ENOUGH = 2.1
 _BEYOND = 0.3
 _MOST_MENDED = 400
 """Words looked up for a misspelling in one paste."""
@@ -78,7 +78,7 @@ def matches_by_words(
         shared = sorted((term for term in worth if term in terms), key=lambda term: -worth[term])
         covered = sum(worth[term] for term in shared) / sum(worth.values())
         sure = one is found[0] and _sure(index, one, covered, view, errors)
-        words = tuple(term for term in shared if not term.startswith(CONCEPT))[:8]
+        words = as_written(view.text, shared)
         score = round(0.75 * _rank(one) / (_rank(one) + 10), 4)
         guessed.append(Match(head["id"], "likely" if sure else "related", score, head["title"], Evidence(words=words)))
     return sorted([*first, *guessed], key=lambda one: one.confidence == "related")

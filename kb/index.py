@@ -13,7 +13,7 @@ from kb.stamps import cache_folder, entry_folder_names, listing
 from kb.store import Arrays, Blobs, StoreError, StringTable
 from kb.trie import Trie
 
-__all__ = ["Index", "build_index", "index_state", "open_index"]
+__all__ = ["Index", "build_index", "index_state", "open_index", "opened_index"]
 
 CURRENT = "current"
 MAIN = "index.bin"
@@ -66,6 +66,14 @@ def index_state(cache: str | os.PathLike[str] | None = None) -> tuple[bool, str]
     fresh = found.listing == listing(names)
     note = "" if fresh else "; entries changed since, the next look-up builds it again"
     return fresh, f"{len(found)} entries, {size:.1f} MiB, built {built:%Y-%m-%d %H:%M} UTC in {found.folder}{note}"
+
+
+def opened_index(
+    folders: Iterable[str | os.PathLike[str]] | None = None, cache: str | os.PathLike[str] | None = None
+) -> Index | None:
+    """Return the index as it is, fresh or not, or None when there is none that can be read: nothing is built."""
+    names = entry_folder_names() if folders is None else [os.path.abspath(folder) for folder in folders]
+    return _opened(cache_folder(names, cache))
 
 
 class Index:
@@ -151,7 +159,7 @@ class Index:
 
 
 def _opened(place: str) -> Index | None:
-    """Return the current generation, or None when there is none that can be read; one that was swapped away meanwhile is tried again."""
+    """Return the current generation; one that was swapped away while it was being opened is looked for again."""
     for _ in range(5):
         try:
             with open(os.path.join(place, CURRENT), encoding="utf-8") as file:

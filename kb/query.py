@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Sequence
 
@@ -50,7 +51,7 @@ def _mended(text: str, speller: Speller) -> str:
 
 def _zones(view: View, errors: Sequence[Spotted]) -> list[tuple[str, str]]:
     main = [error for error in errors if error.role != "reporter"][:1] or list(errors[:1])
-    zones = [("error" if error in main else "other", f"{error.type} {error.message[:600]}") for error in errors[:8]]
+    zones = [("error" if error in main else "other", _told(error)) for error in errors[:8]]
     covered = {view.text.count("\n", 0, error.start) for error in errors}
     fenced = False
     for number, line in enumerate(view.text.split("\n")):
@@ -61,6 +62,12 @@ def _zones(view: View, errors: Sequence[Spotted]) -> list[tuple[str, str]]:
             continue
         zones.append(("code" if fenced or not is_prose(line) else "prose", line[:1000]))
     return zones
+
+
+def _told(error: Spotted) -> str:
+    """Return what an error says: its message, and its type unless that is one of Python's own, which says next to nothing."""
+    type_ = "" if hasattr(builtins, error.type) else error.type
+    return f"{type_} {error.message[:600]}"
 
 
 def is_prose(line: str) -> bool:
