@@ -12,11 +12,16 @@ from flask import Flask, Response, jsonify, render_template, request
 from werkzeug.exceptions import HTTPException, InternalServerError
 
 from webapp.asking import current_knowledge
-from webapp.language import catalogue, current
+from webapp.settings import MAX_TEXT_BYTES
 
 __all__ = ["init_app", "problem"]
 
 log = logging.getLogger("webapp")
+_DETAILS = {
+    413: f"a text has at most {MAX_TEXT_BYTES} bytes of UTF-8: the last few hundred lines of a log are enough",
+    429: "too many requests from this address: wait as long as Retry-After says",
+    500: "a fault of this server, not of your request; what you sent was not stored",
+}
 
 
 def init_app(app: Flask) -> None:
@@ -40,7 +45,7 @@ def _answer(error: HTTPException) -> Response | HTTPException:
         return error
     headers = {name: value for name, value in error.get_headers() if name in ("Allow", "Retry-After")}
     if request.path.startswith("/api/"):
-        return problem(error.code, _words("problem", error.code) or error.description or error.name, headers)
+        return problem(error.code, _DETAILS.get(error.code) or error.description or error.name, headers)
     page = render_template("error.html", code=error.code, name=error.name, **_help(error.code))
     return Response(page, error.code, headers, mimetype="text/html")
 
@@ -53,10 +58,6 @@ def _failed(error: Exception) -> Response | HTTPException:
     )
     log.error("%s at %s", type(error).__name__, places)
     return _answer(InternalServerError())
-
-
-def _words(kind: str, code: int) -> str:
-    return catalogue("en" if kind == "problem" else current()).get(f"{kind}.{code}", "")
 
 
 def _help(code: int) -> dict[str, Any]:

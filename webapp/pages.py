@@ -23,7 +23,7 @@ bp = Blueprint("pages", __name__)
 @bp.route("/", methods=["GET", "POST"])
 def home() -> Response:
     """The page to paste into; with a text, the answer on it."""
-    if request.method == "GET" and "q" not in request.args:
+    if request.method != "POST" and "q" not in request.args:
         return _empty()
     text = request.form.get("text", "") if request.method == "POST" else request.args.get("q", "")
     text = text.replace("\r\n", "\n").replace("\r", "\n")

@@ -48,6 +48,8 @@ def serve(host: str = "127.0.0.1", port: int = 8000, config: Mapping[str, Any] |
         port,
         len(app.extensions["kb"].current().corpus),
     )
+    for name in app.jinja_env.list_templates():
+        app.jinja_env.get_template(name)  # compiled once, before workers fork, and not while the first reader waits
     server = Server(
         "webapp",
         address=host,

@@ -67,3 +67,11 @@ def test_static_files_are_kept_for_ever_under_the_hash_of_their_content(client):
 def test_strict_transport_security_only_over_https(client):
     assert "Strict-Transport-Security" not in client.get("/").headers
     assert "Strict-Transport-Security" in client.get("/", base_url="https://kb.example").headers
+
+
+def test_head_is_get_without_the_body(client):
+    for path in ("/", "/e/linear-width-mismatch"):
+        head = client.head(path)
+        assert head.headers["ETag"] == client.get(path).headers["ETag"]
+        assert not head.data
+    assert 'rel="canonical"' in client.get("/").text
