@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from kb.entry import Case
 from kb.ledger import case_hash
+from kb.printed import shorten_paths
 from kb.run import run_case
 
 __all__ = ["Busy", "Event", "Job", "Runner", "runnable"]
@@ -143,14 +144,22 @@ class Runner:
 
     def _run(self, job: Job) -> None:
         room: dict[str, int] = {}
+        begun: dict[tuple[str, str], str] = {}
+
+        def show(role: str, stream: str, lines: str) -> None:
+            left = room.setdefault(role, _KEPT_TEXT)
+            room[role] = left - len(lines)
+            if left > 0 and lines:
+                job.events.append(Event(role, stream, shorten_paths(lines)[:left]))
 
         def on_output(role: str, stream: str, text: str) -> None:
-            left = room.setdefault(role, _KEPT_TEXT)
-            room[role] = left - len(text)
-            if left > 0:
-                job.events.append(Event(role, stream, text[:left]))
+            lines, newline, rest = (begun.get((role, stream), "") + text).rpartition("\n")
+            begun[role, stream] = rest[-_KEPT_TEXT:]
+            show(role, stream, lines + newline)
 
         def on_outcome(role: str, outcome: Any) -> None:
+            for stream in ("stdout", "stderr"):
+                show(role, stream, begun.pop((role, stream), ""))
             way = _way(outcome)
             job.events.append(Event(role, "end", way, round(outcome.seconds, 2)))
             self._on_end(way)
