@@ -28,6 +28,9 @@ from kb.template import compile_template
 __all__ = ["Environment", "Run", "Verdict", "judge", "select", "to_record", "verify"]
 
 _PRINTED_LIMIT = 8000
+_PRELOAD = {"entry": ("torch",), "corpus": ("torch", "torch._dynamo")}
+"""Every optimizer imports torch._dynamo, which takes as long as torch itself: one worker for all imports it once."""
+
 _GPU_PROBE = """
 import subprocess, torch
 driver = subprocess.run(
@@ -155,6 +158,7 @@ def verify(
             backend=image_backend(backend, wanted),
             isolation="group" if isolation == "entry" else "all",
             jobs=jobs,
+            preload=_PRELOAD[isolation],
             runtime=runtime,
             trust_gpu=trust_gpu,
             python=python,
