@@ -1,11 +1,13 @@
 """Every rule finds what breaks it, at the right line, and nothing in an entry that keeps it."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from kb.check import check, check_entry
 from kb.corpus import Corpus, load
+from kb.ledger import Record, case_hash, record
 from kb.parse import parse_text
 from kb.rules import all_sentences
 from kb.rules.__main__ import page
@@ -102,7 +104,14 @@ def test_each_rule_finds_what_breaks_it(rule, good_entry):
 
 
 def test_every_rule_is_tested():
-    elsewhere = {"KB001", "KB002", "KB011", "KB037", "KB050", "KB051"}  # test_parse, test_corpus, test_changed, test_folder, and below
+    elsewhere = {
+        "KB001",
+        "KB002",
+        "KB011",
+        "KB037",
+        "KB050",
+        "KB051",
+    }  # test_parse, test_corpus, test_changed, test_folder, and below
     assert set(BREAKS) | elsewhere == set(all_sentences())
 
 
@@ -128,6 +137,34 @@ def test_an_exemption_needs_a_reason_and_something_to_exempt(tmp_path, good_entr
     path.write_text(good_entry.replace(ENGLISH, ENGLISH + " word" * 270), "utf-8")
     (tmp_path / "exemptions.yaml").write_text(exemption, "utf-8")
     assert sorted(fault.rule for fault in check(load([tmp_path]))) == rules
+
+
+def test_a_message_that_matches_what_another_entry_printed_is_refused(tmp_path, good_entry):
+    other = good_entry.replace(
+        "The size of tensor a ({a:int}) must match the size of tensor b ({b:int}) at",
+        "{text} must match the size of tensor b {text} at",
+    )
+    other = (
+        other.replace("One has {a} elements, the other {b}.", "x")
+        .replace("adding two tensors fails", "x")
+        .replace("两个 tensor 相加报错", "别的")
+    )
+    other = re.sub(r"explain:\n.*\n.*\n", "", other)
+    for slug, text in (("specific", good_entry), ("wide", other)):
+        (tmp_path / "tensors").mkdir(exist_ok=True)
+        (tmp_path / "tensors" / f"{slug}.md").write_text(text, "utf-8")
+    case = load([tmp_path]).entries["specific"].cases[0]
+    printed = (
+        "Traceback (most recent call last):\nRuntimeError: inconsistent tensor size, expected [3] and [4] to match\n"
+    )
+    wide = "RuntimeError: 3 must match the size of tensor b 4 at non-singleton dimension 0\n"
+    values = {"outcome": "passed", "seconds": 0.1, "date": "2026-01-01", "torch": "2.13.0", "device": "cpu"}
+    record(tmp_path, {case.id: Record(hash=case_hash(case), printed=printed, **values)}, [case.id])
+    assert "KB043" not in {fault.rule for fault in check(load([tmp_path]))}
+    record(tmp_path, {case.id: Record(hash=case_hash(case), printed=printed + wide, **values)}, [case.id])
+    (fault,) = [fault for fault in check(load([tmp_path])) if fault.rule == "KB043"]
+    assert fault.path.endswith("wide.md")
+    assert "specific" in fault.what
 
 
 def test_all_faults_of_a_file_come_in_one_go(good_entry):
