@@ -109,6 +109,7 @@ def test_every_rule_is_tested():
         "KB002",
         "KB011",
         "KB037",
+        "KB043",
         "KB050",
         "KB051",
     }  # test_parse, test_corpus, test_changed, test_folder, and below
