@@ -134,13 +134,18 @@ def prepare(job: dict[str, Any]) -> Run:
 
 def seed() -> None:
     """Seeds random now; numpy and torch now when they are loaded, else when the program imports them."""
+    seed_loaded()
+    missing = _SEEDERS.keys() - sys.modules.keys()
+    if missing:
+        sys.meta_path.insert(0, _SeedOnImport(missing))
+
+
+def seed_loaded() -> None:
+    """Seeds what is loaded. The first time this imports more of numpy and torch, so the worker does it as well."""
     random.seed(SEED)
     for name, set_seed in _SEEDERS.items():
         if name in sys.modules:
             set_seed(sys.modules[name])
-    missing = _SEEDERS.keys() - sys.modules.keys()
-    if missing:
-        sys.meta_path.insert(0, _SeedOnImport(missing))
 
 
 def _seed_torch(module: Any) -> None:

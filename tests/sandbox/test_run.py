@@ -1,7 +1,9 @@
 """`run`: outcomes in order, limits, who shares a worker, streaming, cancelling, and what happens when things break."""
 
+import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -228,15 +230,15 @@ def test_what_is_killed_leaves_nothing_running(backend):
 
 
 def _left(pid):
-    """Processes, folders, control groups and containers that a dead run made."""
-    import tempfile
-
-    names = [*Path("/sys/fs/cgroup").glob("*/kb-sandbox/*"), *Path(tempfile.gettempdir()).glob("kb-sandbox-*")]
-    listed = subprocess.run(
-        ["docker", "ps", "-aq", "--format", "{{.Names}}"], capture_output=True, text=True, check=False
-    ).stdout.split()
-    return [
-        name
-        for name in (*(path.name for path in names), *listed)
-        if name.startswith(f"kb-sandbox-{pid}-") and stale(name)
+    """Folders, control groups and containers that a dead run made."""
+    groups = Path("/sys/fs/cgroup")
+    found = [
+        *groups.glob("*/kb-sandbox*/*"),
+        *groups.glob("*/kb-sandbox-*"),
+        *Path(tempfile.gettempdir()).glob("kb-sandbox-*"),
     ]
+    names = [path.name for path in found]
+    if shutil.which("docker"):
+        command = ["docker", "ps", "-a", "--format", "{{.Names}}"]
+        names += subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
+    return [name for name in names if name.startswith(f"kb-sandbox-{pid}-") and stale(name)]
