@@ -170,6 +170,7 @@ def test_running_shows_what_both_programs_print(open_page):
     page.click("text=Run both programs")
     page.locator("figure[data-role=fix] .way", has_text="ran to its end in 0.34 s").wait_for()
     assert page.locator("figure[data-role=repro] samp").inner_text().strip() == "RuntimeError: from the sandbox"
+    assert page.locator("figure[data-role=fix] samp").inner_text() == "(nothing)"
     page.locator("form.run [role=status]", has_text="Done.").first.wait_for()
 
 

@@ -149,8 +149,14 @@ async function run(form) {
 
 function print(outputs, event, words) {
   const figure = $(`[data-role=${event.role}]`, outputs);
-  if (event.stream === "end") $(".way", figure).textContent = words[`way.${event.text}`].replace("{seconds}", event.seconds);
-  else $("samp", figure).append(event.text);
+  const shown = $("samp", figure);
+  if (event.stream === "end") {
+    $(".way", figure).textContent = words[`way.${event.text}`].replace("{seconds}", event.seconds);
+    if (!shown.textContent) shown.append(words.nothing);
+  } else {
+    shown.append(event.text);
+    shown.closest(".scroll").scrollTop = shown.offsetHeight; // a traceback ends in what it says
+  }
 }
 
 // The language switch keeps the place: the heading at the top of the window, and how far above it the window begins.
