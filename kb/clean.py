@@ -152,7 +152,7 @@ def _strip_prefixes(line: str) -> tuple[str, str]:
         if not found:
             break
         label = label or found["rank"] or found["mpi"] or found["pid"] or found["launcher"] or found["srun"] or ""
-        line = line[found.end() :]
+        line = line[found.end() :].removeprefix(" ")
     if line.endswith(("│", "┃", "║")) or (line and line[-1] == " " and "│" in line):
         line = _BOX.sub("", line)
     return label, line

@@ -49,7 +49,10 @@ class Hit(NamedTuple):
 
 
 def trie_sections(templates: Sequence[Sequence[str | Slot]], owners: Sequence[int]) -> dict[str, array[int] | bytes]:
-    """Return the tree's sections for `kb.store`: templates are numbered from 0 in their order, `owners` says whose each is."""
+    """Return the tree's sections for `kb.store`: templates are numbered from 0 in their order, `owners` says whose each is.
+
+    A template does not begin with an open placeholder.
+    """
     from array import array
 
     words: dict[str, int] = {}
@@ -169,13 +172,13 @@ class Trie:
         number = ids[start]
         if number and (to := get(_ROOT << 32 | number)):
             begun.append((to, start + 1, 1))
-        if start + 1 < len(ids):
-            following, sized = ids[start + 1], tokens[start + 1][1] == "shape"
-            for type_, to, only_words in self._first_slots:
-                if only_words and not sized and not (following and get(to << 32 | following)):
-                    continue
-                if accepts(type_, token):
-                    begun.append((to, start + 1, 0))
+        last = start + 1 == len(ids)
+        following, sized = (0, False) if last else (ids[start + 1], tokens[start + 1][1] == "shape")
+        for type_, to, only_words in self._first_slots:
+            if only_words and not sized and not (following and get(to << 32 | following)):
+                continue
+            if accepts(type_, token):
+                begun.append((to, start + 1, 0))
         for slot, to in self._first_glued:
             if token[0].startswith(slot.prefix) and inside(slot, token):
                 begun.append((to, start + 1, 1))

@@ -1,0 +1,86 @@
+"""Messages and templates are cut into the same typed tokens, whatever a paste did to them."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb.lexer import lex, numbers
+
+
+def kinds(text):
+    return [(token.text, token.type) for token in lex(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("torch.Size([1, 512])", [("torch.size([1, 512])", "shape")]),
+        ("[64 x 3]", [("[64 x 3]", "shape")]),
+        ("32x512", [("32x512", "shape")]),
+        ("[]", [("[]", "shape")]),
+        ("20.00 MiB", [("20.00 mib", "size")]),
+        ("cuda:0", [("cuda:0", "device")]),
+        ("torch.cuda.FloatTensor", [("torch.cuda.floattensor", "dtype")]),
+        ("unsigned char", [("unsigned char", "dtype")]),
+        ("c10::Half", [("c10::half", "dtype")]),
+        ("0x7f1c", [("0x7f1c", "address")]),
+        ("1e-05", [("1e-05", "num")]),
+        ("2.13.0+cpu", [("2.13.0+cpu", "version")]),
+        ("'0.weight'", [("0.weight", "word")]),
+        ("/tmp/x/a.pt", [("/tmp/x/a.pt", "path")]),
+        (r"C:\x\y.py", [(r"c:\x\y.py", "path")]),
+        ("ProcessGroupNCCL.cpp:828", [("processgroupnccl.cpp:828", "path")]),
+        ("<class 'NoneType'>", [("nonetype", "word")]),
+        ("input/output", [("input", "word"), ("output", "word")]),
+        ("报错RuntimeError", [("报错", "cjk"), ("runtimeerror", "word")]),
+    ],
+)
+def test_what_varies_between_readers_is_one_token_with_its_type(text, expected):
+    assert kinds(text) == expected
+
+
+def test_quotes_case_and_white_space_make_no_difference():
+    plain = [token.text for token in lex("size of 'weight' must match")]
+    assert [token.text for token in lex('Size  of "WEIGHT"\nmust match!')] == plain
+
+
+@given(st.text(max_size=400))
+def test_tokens_stand_where_they_say_in_any_text(text):
+    for token in lex(text):
+        assert text[token.start : token.end] == token.raw
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a.",
+        "a/",
+        "/a",
+        "1,",
+        "[1, ",
+        "(",
+        "<class ",
+        "x1x",
+        "1.1.",
+        "a::",
+        "-",
+        "C:\\",
+        "torch.size([",
+        "0x",
+        "é",
+        "1e",
+    ],
+)
+def test_no_input_makes_the_scan_slow(unit):
+    text = unit * (200_000 // len(unit))
+    start = time.process_time()
+    lex(text)
+    assert time.process_time() - start < 2.0
+
+
+def test_the_numbers_of_a_size_are_read_as_written():
+    assert numbers("torch.Size([1, 512])") == [1, 512]
+    assert numbers("1x512") == [1, 512]
+    assert numbers("[*, -1]") == [-1, -1]
