@@ -92,7 +92,7 @@ def load_ledgers(folders: Iterable[Path] | None = None) -> Ledgers:
             try:
                 ledger = json.loads(path.read_text("utf-8"))
                 for case, values in ledger["cases"].items():
-                    known = {key: value for key, value in values.items() if key in names}
+                    known = {"printed": ""} | {key: value for key, value in values.items() if key in names}
                     found.setdefault(case, []).append(Record(**known, torch=ledger["torch"], device=ledger["device"]))
             except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(f"{path}: no ledger ({error}); write it anew with kb verify --record") from error

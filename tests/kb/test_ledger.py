@@ -77,3 +77,8 @@ def test_a_broken_ledger_is_named(tmp_path):
     (tmp_path / "verified" / "2.0.0-cpu.json").write_text("{")
     with pytest.raises(ValueError, match=r"2\.0\.0-cpu\.json"):
         load_ledgers([tmp_path])
+
+
+def test_a_repro_that_printed_nothing_is_read_back_too(tmp_path, case):
+    record(tmp_path, {case.id: made(case, outcome="failed", printed="")}, [case.id])
+    assert load_ledgers([tmp_path]).printed() == {case.id: ""}
