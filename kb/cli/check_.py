@@ -74,10 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
     _report(faults, arguments.format)
     count = len(paths) or len(corpus) + len({fault.path for fault in corpus.faults})
     if arguments.format == "text":
-        print(
-            f"{count} entries checked, {len(faults)} faults" if faults else f"{count} entries checked, no fault",
-            file=sys.stderr,
-        )
+        found = f"{len(faults)} fault{'s' * (len(faults) != 1)}" if faults else "no fault"
+        print(f"{count} {'entry' if count == 1 else 'entries'} checked, {found}", file=sys.stderr)
     return 1 if faults else 0
 
 

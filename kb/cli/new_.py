@@ -72,9 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise Failure(f"{path} exists; choose another name with --slug", 2)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(begun.text, "utf-8")
-    print(path)
+    print(shown(path))
     print(
-        f"Fill it in; kb check {path} says what is missing, kb verify {begun.slug} whether it is true.", file=sys.stderr
+        f"Fill it in: kb preview {shown(path)} shows its page and what is missing, kb verify {begun.slug} proves it.",
+        file=sys.stderr,
     )
     return 0
 

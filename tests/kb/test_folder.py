@@ -125,3 +125,27 @@ def test_a_folder_may_link_to_entries_of_another_which_stay_as_they_are(make_fol
     corpus = load(folders)
     assert [fault for fault in check(corpus) if fault.rule == "KB040"] == []
     assert repair(corpus) == []
+
+
+@pytest.mark.docker
+def test_the_programs_of_a_folder_really_run_in_its_image(make_folder, tmp_path):
+    import docker
+
+    client = docker.APIClient(version="auto")
+    client.tag("kb-sandbox", "kb-test-own", "1")
+    try:
+        folders = [make_folder("own", text="image: kb-test-own:1\n")]
+        corpus = load(folders)
+        done = verify(corpus, select(corpus), open_index(folders, tmp_path / "cache"))
+        assert (done.proved, done.environment.backend) == (True, "docker")
+    finally:
+        client.remove_image("kb-test-own:1")
+        client.close()
+
+
+@pytest.mark.docker
+def test_an_image_that_is_not_there_is_not_fetched(make_folder, tmp_path):
+    folders = [make_folder("own", text="image: kb-test-none:1\n")]
+    corpus = load(folders)
+    with pytest.raises(sandbox.BackendUnavailable, match="kb-test-none:1"):
+        verify(corpus, select(corpus), open_index(folders, tmp_path / "cache"))
