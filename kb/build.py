@@ -21,14 +21,14 @@ from typing import Any
 from kb.card import make_card
 from kb.corpus import Corpus, entry_files
 from kb.entry import Block, Case, Entry, Fault, Message, Prose, Text
-from kb.index import CURRENT, LISTING, MAIN
+from kb.index import CURRENT, LISTING, MAIN, Index
 from kb.ledger import load_ledgers
 from kb.lexer import lex
 from kb.parse import parse
 from kb.pattern import OPEN, Slot
 from kb.spell import spell_sections
 from kb.stamps import listing
-from kb.store import blob_sections, string_sections, write_arrays
+from kb.store import StoreError, blob_sections, string_sections, write_arrays
 from kb.template import Template, TemplateError, compile_template
 from kb.trie import trie_sections
 from kb.words import FOLDER as WORDS
@@ -51,11 +51,7 @@ def build(folders: Sequence[str], place: str, *, waiting: bool, anew: bool = Fal
             return
         current = _current(place)
         stamps = listing(folders)
-        fresh = (
-            bool(current)
-            and _read(os.path.join(current, LISTING)) == stamps
-            and os.path.exists(os.path.join(current, MAIN))
-        )
+        fresh = bool(current) and _read(os.path.join(current, LISTING)) == stamps and _whole(current)
         if fresh and not anew:
             return
         new = tempfile.mkdtemp(prefix="gen-", dir=place)
@@ -252,6 +248,14 @@ def _restored(data: dict[str, Any], path: Path) -> Entry:
 def _current(place: str) -> str:
     name = _read(os.path.join(place, CURRENT)).strip()
     return os.path.join(place, name) if name and os.path.isdir(os.path.join(place, name)) else ""
+
+
+def _whole(folder: str) -> bool:
+    try:
+        Index(folder)
+    except (OSError, StoreError, ValueError, KeyError):
+        return False
+    return True
 
 
 def _read(path: str) -> str:

@@ -83,7 +83,9 @@ def _wrapped(text, _):
 
 
 def _hard_wrapped(text, _):
-    return "\n".join(part for line in text.split("\n") for part in ([line[i : i + 80] for i in range(0, len(line), 80)] or [""]))
+    return "\n".join(
+        part for line in text.split("\n") for part in ([line[i : i + 80] for i in range(0, len(line), 80)] or [""])
+    )
 
 
 MUTATIONS = {

@@ -1,0 +1,134 @@
+"""Whatever is pasted is answered, quickly and without an exception, and what happens to a traceback on its way does not change its answer."""
+
+import random
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kb.answer import lookup
+from kb.corpus import load
+from kb.index import open_index
+from kb.strangers import strangers
+from tests.kb.pastes import MUTATIONS, chooser, filled, messages_of, traceback_of
+
+MEBIBYTE = 1 << 20
+SECONDS = 0.25
+"""CPU time that a paste of a mebibyte may take."""
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return load()
+
+
+@pytest.fixture
+def index(_own_cache):
+    return open_index()
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS)
+def test_the_first_answer_survives(index, corpus, mutation):
+    changed = []
+    for number, (slug, template) in enumerate(messages_of(corpus)):
+        if number % 3:
+            continue
+        text = traceback_of(filled(template, chooser(slug, template)))
+        first = lookup(text, index=index).matches[0].id
+        mutated = MUTATIONS[mutation](text, chooser(mutation, slug))
+        found = lookup(mutated, index=index).matches
+        if not found or found[0].id != first:
+            changed.append((slug, template, found[0].id if found else None))
+    assert not changed
+
+
+def test_every_message_leads_to_an_entry_that_has_it(index, corpus):
+    for slug, template in messages_of(corpus):
+        match = lookup(traceback_of(filled(template, chooser(slug))), index=index).matches[0]
+        assert match.confidence == "exact", template
+        shared = {entry.id for entry in corpus if template in [message.text for message in entry.messages]}
+        assert match.id in shared or template not in match.evidence.template, (slug, template, match)
+
+
+def test_no_template_matches_another_entrys_message(corpus):
+    printed = {
+        f"{slug}/{number}": traceback_of(filled(template, chooser(slug, template)))
+        for number, (slug, template) in enumerate(messages_of(corpus))
+    }
+    assert strangers(corpus, printed) == []
+
+
+PIECES = st.sampled_from(
+    [
+        "RuntimeError: ", "Traceback (most recent call last):\n", '  File "a.py", line 3, in f\n', "\x1b[31m", "[rank0]: ",
+        "Error(s) in loading state_dict for Net:", "\n", "\t", "&lt;", "<br>", "Ⅷ", "İ", "\ud800", "\x00", "\u2028", "ﬁ",
+        "：", "显存", "張量", "(((", "[1, 2", "torch.Size([", "size of tensor a (3) must match", "0x", "1e999", "| ", "> ",
+    ]
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.one_of(st.text(max_size=60), PIECES), max_size=30).map("".join))
+def test_any_text_is_answered(index, text):
+    answer = lookup(text, index=index)
+    lines = text.split("\n")
+    for match in answer.matches:
+        assert match.evidence.line_number <= len(lines)
+    for error in answer.errors:
+        assert 1 <= error.line_number <= len(lines)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=400))
+def test_any_bytes_are_answered(index, data):
+    lookup(data.decode("utf-8", "replace"), index=index)
+    lookup(data.decode("utf-8", "surrogateescape"), index=index)
+
+
+def _noise(seed):
+    generator = random.Random(seed)
+    words = "tensor size of the must match error RuntimeError: [1, 2] dtype cuda:0 File line in 显存 x.weight".split()
+    return " ".join(generator.choice(words) for _ in range(MEBIBYTE // 4))
+
+
+LONG = {
+    "one letter": "a" * MEBIBYTE,
+    "brackets": "(" * MEBIBYTE,
+    "line ends": "\n" * MEBIBYTE,
+    "numbers": "1," * (MEBIBYTE // 2),
+    "dots": "a." * (MEBIBYTE // 2),
+    "slashes": "/a" * (MEBIBYTE // 2),
+    "escapes": "\x1b[" * (MEBIBYTE // 2),
+    "entities": "&lt;" * (MEBIBYTE // 4),
+    "quotes": "> " * (MEBIBYTE // 2),
+    "errors on one line": "RuntimeError: no " * (MEBIBYTE // 17),
+    "errors on lines": "".join(f"RuntimeError: no {i}\n" for i in range(MEBIBYTE // 24)),
+    "tracebacks": "Traceback (most recent call last):\n" * (MEBIBYTE // 35),
+    "frames": '  File "/a/b.py", line 3, in f\n    x = 1\n' * (MEBIBYTE // 42),
+    "assertions": "Assertion `x` failed " * (MEBIBYTE // 21),
+    "log": "".join(f"2026-01-01 00:00:{i % 60:02d} INFO epoch {i} loss 0.5\n" for i in range(MEBIBYTE // 45)),
+    "Chinese": "显存一直涨怎么办，" * (MEBIBYTE // 27),
+    "missing keys": "RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: "
+    + ", ".join(f'"layer{i}.weight"' for i in range(MEBIBYTE // 18)),
+    "words": _noise(1)[:MEBIBYTE],
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_a_mebibyte_is_answered_in_a_quarter_of_a_second(index, kind):
+    text = LONG[kind][:MEBIBYTE]
+    lookup(text[:2000], index=index)
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        lookup(text, index=index)
+        times.append(time.process_time() - start)
+    assert min(times) < SECONDS
+
+
+def test_an_error_far_inside_a_long_log_is_found(index):
+    log = "".join(f"step {i} ok\n" for i in range(30_000))
+    text = log + "RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x4 and 5x6)\n" + log
+    match = lookup(text, index=index).matches[0]
+    assert (match.confidence, match.evidence.line_number) == ("exact", 30_001)
