@@ -1,15 +1,18 @@
 # Two images: `sandbox` runs programs that nobody trusts, `web` serves the pages. sandbox/engine/prepare.sh builds the
-# first, and makes BASE itself where no registry can be reached. Wheels lying in the context's wheels/ are used first.
+# first, and makes BASE itself where no registry can be reached.
+# Wheels that lie in the context's wheels/ are used before others. PIP_OPTIONS goes to pip: `--no-index` where there are
+# wheels for everything, an `--extra-index-url` of builds without CUDA for a smaller sandbox.
 ARG BASE=python:3.11-slim
 
 FROM ${BASE} AS sandbox-build
-LABEL kb.sandbox.stage=build
-ARG PIP_OPTIONS="--extra-index-url https://download.pytorch.org/whl/cpu"
+LABEL kb.stage=build
+ARG PIP_OPTIONS=""
 COPY constraints.txt wheels/*.whl /wheels/
 RUN python3 -m venv /opt/venv \
- && /opt/venv/bin/pip install --no-cache-dir --find-links /wheels -c /wheels/constraints.txt ${PIP_OPTIONS} torch numpy \
- && /opt/venv/bin/pip uninstall --yes --quiet pip setuptools \
- && /opt/venv/bin/python -c "import torch, numpy"
+ && /opt/venv/bin/pip install --no-cache-dir --find-links /wheels -c /wheels/constraints.txt ${PIP_OPTIONS} \
+      torch numpy setuptools \
+ && /opt/venv/bin/pip uninstall --yes --quiet pip \
+ && /opt/venv/bin/python -c "import torch, numpy, setuptools"
 
 FROM ${BASE} AS sandbox
 ARG RECIPE=unknown
@@ -19,3 +22,28 @@ ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin
 USER 65534:65534
 WORKDIR /
 ENTRYPOINT ["/opt/venv/bin/python"]
+
+FROM ${BASE} AS web-build
+LABEL kb.stage=build
+ARG PIP_OPTIONS=""
+COPY constraints.txt wheels/*.whl /wheels/
+COPY pyproject.toml README.md LICENSE constraints-hashed.txt /src/
+COPY kb /src/kb
+COPY sandbox /src/sandbox
+COPY webapp /src/webapp
+COPY entries /src/entries
+RUN python3 -m venv /opt/venv \
+ && /opt/venv/bin/pip install --no-cache-dir --find-links /wheels ${PIP_OPTIONS} --no-deps --require-hashes \
+      -r /src/constraints-hashed.txt \
+ && /opt/venv/bin/pip install --no-cache-dir --find-links /wheels -c /wheels/constraints.txt ${PIP_OPTIONS} '/src[web]' \
+ && /opt/venv/bin/pip uninstall --yes --quiet pip setuptools \
+ && mkdir /data
+
+FROM ${BASE} AS web
+COPY --from=web-build /opt/venv /opt/venv
+COPY --from=web-build --chown=65534:65534 /data /data
+ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin LC_ALL=C.UTF-8 PYTHONUNBUFFERED=1 KB_CACHE=/tmp/kb
+USER 65534:65534
+WORKDIR /
+EXPOSE 8000
+CMD ["kb", "serve", "--host", "0.0.0.0", "--port", "8000"]

@@ -3,6 +3,7 @@
 # Does only what is missing, so it is quick when all is there. Says in one line what it cannot do.
 #   KB_BASE    a base image to use instead of python:3.11-slim
 #   KB_PYTHON  the interpreter whose pip fetches the wheels (default: python3)
+# Where pip looks is set as for pip itself, e.g. PIP_EXTRA_INDEX_URL for PyTorch's builds without CUDA.
 set -eu
 
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
@@ -10,7 +11,6 @@ root=$(dirname -- "$(dirname -- "$here")")
 public_base=python:3.11-slim
 own_base=kb-sandbox-base
 image=kb-sandbox
-wheels_index=https://download.pytorch.org/whl/cpu
 python=${KB_PYTHON:-python3}
 
 say() { echo "sandbox: $*" >&2; }
@@ -79,21 +79,22 @@ choose_base() {
   rm -rf "$tree"
 }
 
-# wheels for the image's Python, from wherever this machine's pip takes them
+# wheels for the image's Python, from wherever this machine's pip takes them; the build without CUDA if there is one
 fetch_wheels() {
   version=$(sed -n 's/^torch==//p' "$root/constraints.txt")
   tag=$(docker run --rm --network none --entrypoint python3 "$base" -c \
     'import sys; print("%d.%d" % sys.version_info[:2])')
   set -- download --quiet --disable-pip-version-check --dest "$1" --only-binary=:all: --python-version "$tag" \
-    -c "$root/constraints.txt" "torch==$version+cpu" numpy
-  "$python" -m pip "$@" 2>/dev/null || "$python" -m pip "$@" --extra-index-url "$wheels_index" ||
-    fail "pip cannot fetch torch $version for CPU: see above"
+    -c "$root/constraints.txt" numpy setuptools
+  "$python" -m pip "$@" "torch==$version+cpu" 2>/dev/null || "$python" -m pip "$@" "torch==$version" ||
+    fail "pip cannot fetch torch $version: see above"
 }
 
 build_image() {
   recipe=$({ cat "$root/Dockerfile" "$root/constraints.txt"; docker image inspect --format '{{.Id}}' "$base"; } | sha256sum | cut -c 1-16)
   [ "$(docker image inspect --format '{{index .Config.Labels "kb.sandbox.recipe"}}' "$image" 2>/dev/null)" = "$recipe" ] && return
   say "building $image"
+  old=$(docker image inspect --format '{{.Id}}' "$image" 2>/dev/null || true)
   context=$(mktemp -d)
   trap 'rm -rf "$context"' EXIT
   cp "$root/Dockerfile" "$root/constraints.txt" "$context"
@@ -101,7 +102,8 @@ build_image() {
   fetch_wheels "$context/wheels"
   docker build --quiet --network none --target sandbox --tag "$image" --build-arg BASE="$base" \
     --build-arg PIP_OPTIONS=--no-index --build-arg RECIPE="$recipe" "$context" >/dev/null
-  docker image prune --force --filter label=kb.sandbox.stage=build >/dev/null
+  [ -z "$old" ] || docker image rm "$old" >/dev/null 2>&1 || true
+  docker image prune --force --filter label=kb.stage=build >/dev/null
 }
 
 start_engine
