@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from kb.changed import left_behind
 from kb.corpus import Corpus, load, shown
 from kb.entry import Entry, Fault
 from kb.exemptions import exempt
-from kb.ledger import load_ledgers
+from kb.proof import contradictions
 from kb.rules import load_rules
-from kb.strangers import strangers
 
 __all__ = ["check", "check_entry"]
 
@@ -41,17 +40,6 @@ def check(
     for entry in corpus:
         if not wanted or shown(entry.path) in wanted:
             faults += check_entry(entry, corpus, shown(entry.path), ignore)
-    if "KB043" not in ignore:
-        faults += [fault for fault in _strangers(corpus, folders) if not wanted or fault.path in wanted]
-    if base and "KB037" not in ignore:
-        faults += [fault for fault in left_behind(corpus, base) if not wanted or fault.path in wanted]
+    others = [*contradictions(corpus, folders), *(left_behind(corpus, base) if base else ())]
+    faults += [fault for fault in others if fault.rule not in ignore and (not wanted or fault.path in wanted)]
     return exempt(set(faults), sorted(folders), {Path(name).stem for name in wanted} or None)
-
-
-def _strangers(corpus: Corpus, folders: Iterable[Path]) -> Iterator[Fault]:
-    """A fault for each message that would answer what another entry's repro printed."""
-    for slug, template, other in strangers(corpus, load_ledgers(folders).printed()):
-        entry = corpus.entries[slug]
-        line = next((message.line for message in entry.messages if message.text == template), 1)
-        what = f"{template!r} also matches what the repro of {other} printed; make it more specific, or give {other} the fuller message"
-        yield Fault(shown(entry.path), line, "KB043", what)

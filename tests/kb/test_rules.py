@@ -9,6 +9,7 @@ from kb.check import check, check_entry
 from kb.corpus import Corpus, load
 from kb.ledger import Record, case_hash, record
 from kb.parse import parse_text
+from kb.proof import holds
 from kb.rules import all_sentences
 from kb.rules.__main__ import page
 from tests.conftest import REPOSITORY
@@ -110,6 +111,7 @@ def test_every_rule_is_tested():
         "KB011",
         "KB037",
         "KB043",
+        "KB044",
         "KB050",
         "KB051",
     }  # test_parse, test_corpus, test_changed, test_folder, and below
@@ -166,6 +168,38 @@ def test_a_message_that_matches_what_another_entry_printed_is_refused(tmp_path, 
     (fault,) = [fault for fault in check(load([tmp_path])) if fault.rule == "KB043"]
     assert fault.path.endswith("wide.md")
     assert "specific" in fault.what
+
+
+@pytest.mark.parametrize(("version", "faults"), [("0.4.1", []), ("2.13.0+cpu", ["KB044"])])
+def test_a_range_holds_for_the_versions_that_print_the_message(tmp_path, good_entry, version, faults):
+    path = tmp_path / "tensors" / "add-two.md"
+    path.parent.mkdir()
+    path.write_text(good_entry, "utf-8")
+    case = load([tmp_path]).entries["add-two"].cases[0]
+    printed = (
+        "Traceback (most recent call last):\nRuntimeError: inconsistent tensor size, expected [3] and [4] to match\n"
+    )
+    record(
+        tmp_path,
+        {case.id: Record(case_hash(case), "passed", printed, 0.1, "2026-01-01", torch=version, device="cpu")},
+        [case.id],
+    )
+    assert [fault.rule for fault in check(load([tmp_path]))] == faults
+
+
+@pytest.mark.parametrize(
+    ("versions", "torch", "wanted"),
+    [
+        ("", "2.13.0", True),
+        ("<1.5", "1.4.1", True),
+        ("<1.5", "1.5.0", False),
+        (">=2.0,<2.6", "2.4.1+cu121", True),
+        (">=2.0,<2.6", "2.13.0", False),
+        ("<2.13", "2.9.1", True),
+    ],
+)
+def test_a_range_is_read_as_versions_are(versions, torch, wanted):
+    assert holds(versions, torch) is wanted
 
 
 def test_all_faults_of_a_file_come_in_one_go(good_entry):
