@@ -195,12 +195,12 @@ def table(tallies: dict[str, Tally]) -> str:
     return "\n".join(lines)
 
 
-def main() -> int:
+def main(argv: list[str] | None = None) -> int:
     """Measure, print the table, and fail when a request was not answered."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.web", description=__doc__)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=10.0, help="for each kind of request")
-    options = parser.parse_args()
+    options = parser.parse_args(argv)
     tallies = measure(options.clients, options.seconds)
     print(table(tallies))
     return int(any(tally.errors for tally in tallies.values()))

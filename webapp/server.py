@@ -5,15 +5,18 @@ from __future__ import annotations
 import ipaddress
 import logging
 import multiprocessing
+import os
 import socket
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 from flask import Flask
 
 from webapp import logs
-from webapp.app import create_app
+from webapp.settings import from_environment
 
 __all__ = ["ServeError", "serve"]
 
@@ -31,20 +34,26 @@ def serve(host: str = "127.0.0.1", port: int = 8000, config: Mapping[str, Any] |
 
     `config` overrides settings as in `create_app`. Raises ServeError when the address cannot be had, SettingError for a wrong setting.
     """
+    settings = from_environment() | dict(config or {})
+    _check_address(host, port)
+    with _shared_metrics(int(settings["WORKERS"])):
+        _serve(host, port, settings)
+
+
+def _serve(host: str, port: int, settings: Mapping[str, Any]) -> None:
     from granian.constants import Interfaces
     from granian.log import LogLevels
     from granian.server import Server
 
-    _check_address(host, port)
-    app = create_app(config)
-    logs.configure(app.config["LOG"])
+    app = _load(settings)
     if not _is_loopback(host):
         log.warning(
             "listening on %s, beyond this machine: put a reverse proxy with TLS in front, and see docs/web.md", host
         )
+    place = f"[{host}]" if ":" in host else host
     log.info(
         "http://%s:%d/ answers from %d entries; Ctrl+C stops it",
-        f"[{host}]" if ":" in host else host,
+        place,
         port,
         len(app.extensions["kb"].current().corpus),
     )
@@ -55,25 +64,38 @@ def serve(host: str = "127.0.0.1", port: int = 8000, config: Mapping[str, Any] |
         address=host,
         port=port,
         interface=Interfaces.WSGI,
-        workers=app.config["WORKERS"],
-        blocking_threads=app.config["THREADS"],
+        workers=settings["WORKERS"],
+        blocking_threads=settings["THREADS"],
         log_level=LogLevels.error,
         respawn_failed_workers=True,
         workers_kill_timeout=_STOP_SECONDS,
         websockets=False,
     )
-    server.serve(target_loader=_loader(app, config), wrap_loader=False)
+    server.serve(target_loader=_loader(app, settings), wrap_loader=False)
 
 
-def _loader(app: Flask, config: Mapping[str, Any] | None) -> Callable[[], Flask]:
+@contextmanager
+def _shared_metrics(workers: int) -> Iterator[None]:
+    """Let several workers write their numbers to one folder; must be entered before prometheus_client is imported."""
+    if workers == 1 or "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="kb-metrics-") as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        yield
+
+
+def _loader(app: Flask, settings: Mapping[str, Any]) -> Callable[[], Flask]:
     """Return what a worker calls for its application: the one that it inherits where workers fork, its own where they are started afresh."""
     if multiprocessing.get_start_method() == "fork":
         return lambda: app
-    return partial(_load, dict(config or {}))
+    return partial(_load, dict(settings))
 
 
-def _load(config: Mapping[str, Any]) -> Flask:
-    app = create_app(config)
+def _load(settings: Mapping[str, Any]) -> Flask:
+    from webapp.app import create_app
+
+    app = create_app(settings)
     logs.configure(app.config["LOG"])
     return app
 

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import time
 
 import pytest
 
@@ -112,6 +113,30 @@ def test_changed_entries_are_taken_up_and_a_broken_one_hides_no_other(tmp_path):
     assert client.get("/e/another-entry").status_code == 200
     assert client.get("/e/loader-seed-warning").status_code == 404
     assert client.get("/healthz").json == {"status": "ok", "entries": 3, "left_out": 1}
+
+
+def test_changes_are_noticed_without_anyone_asking_for_it(tmp_path):
+    entries = small_corpus.write(tmp_path)
+    library = Library([entries], refresh_seconds=0.02)
+    (entries / "data" / "loader-seed-warning.md").unlink()
+    for _ in range(500):
+        if len(library.current().corpus) == 2:
+            break
+        time.sleep(0.02)
+    assert len(library.current().corpus) == 2
+
+
+def test_what_cannot_be_loaded_leaves_what_was_there(tmp_path, caplog):
+    entries = small_corpus.write(tmp_path)
+    library = Library([entries], refresh_seconds=0.02)
+    next((entries / "verified").glob("*.json")).write_text("{broken", "utf-8")
+    for _ in range(500):
+        library.current()
+        if "cannot be loaded" in caplog.text:
+            break
+        time.sleep(0.02)
+    assert "cannot be loaded" in caplog.text
+    assert len(library.current().corpus) == 3
 
 
 def test_an_instance_without_entries_says_so(tmp_path):

@@ -29,17 +29,20 @@ def slowly(text, **options):
     return known.lookup(text, **options)
 
 library._knowledge = Knowledge(known.corpus, known.ledgers, slowly, known.stamp)
-serve(port=int(sys.argv[2]), config={"LIBRARY": library, "RATE": "", "LOG": "json"})
+serve(port=int(sys.argv[2]), config={"LIBRARY": library, "RATE": "", "LOG": "json", "WORKERS": int(sys.argv[3])})
 """
 
 
-@pytest.fixture
-def server(entries):
+@pytest.fixture(params=[1])
+def server(entries, request):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, "-c", SERVER, str(entries), str(port)], cwd=REPOSITORY, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", SERVER, str(entries), str(port), str(request.param)],
+        cwd=REPOSITORY,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     address = f"http://127.0.0.1:{port}"
     for _ in range(300):
@@ -68,6 +71,14 @@ def test_many_clients_at_once_and_a_log_line_each(server, paste):
     assert process.returncode == 0
     assert log.count('"route": "/"') == 64
     assert "Traceback" not in log
+
+
+@pytest.mark.parametrize("server", [2], indirect=True)
+def test_the_numbers_of_several_workers_are_summed(server):
+    _, address = server
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: fetch(f"{address}/browse"), range(40)))
+    assert 'kb_requests_total{method="GET",route="/browse",status="200"} 40.0' in fetch(f"{address}/metrics")[1]
 
 
 def test_a_request_under_way_is_finished_when_the_server_is_told_to_stop(server):
