@@ -7,6 +7,7 @@ this module is loaded. The index is only opened, never built: that takes longer 
 from __future__ import annotations
 
 import sys
+from _thread import allocate_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _LONGEST = 16_384
 _on = False
 _before: dict[Callable[..., Any], Callable[..., Any]] = {}
 _told: set[str] = set()
+_speaks = allocate_lock()
 
 
 def install(*, main_thread: bool = True) -> None:
@@ -63,7 +65,12 @@ def explain(error: object, *, said: bool = False) -> None:
         if not isinstance(error, Exception) or getattr(error, "_kb_explained", False) or sys.stderr is None:
             return
         error._kb_explained = True  # type: ignore[attr-defined]  # noqa: SLF001 - an exception may pass more than one hook
-        _print(answer_to(error), said)
+        found = answer_to(error)
+        if _speaks.acquire(timeout=SECONDS):
+            try:
+                _print(found, said)
+            finally:
+                _speaks.release()
     except BaseException:  # noqa: BLE001, S110 - a crash is never made worse
         pass
 
@@ -104,18 +111,27 @@ def _as_printed(error: BaseException) -> str:
 def _look_up(text: str, found: list[Found]) -> None:
     try:
         from kb.answer import lookup
-        from kb.index import _opened
-        from kb.stamps import cache_folder, entry_folder_names
+        from kb.index import opened_index
         from kb.terminal import language
 
-        index = _opened(cache_folder(entry_folder_names()))
+        index = opened_index()
         if index is None:
             return
         answer = lookup(text, lang=language(), limit=3, index=index)  # type: ignore[arg-type]
-        card = index.card(answer.matches[0].id) if answer.answered else None
+        fits = answer.answered and (answer.matches[0].confidence == "exact" or _through_torch(text))
+        card = index.card(answer.matches[0].id) if fits else None
         found.append((answer, card, text))
     except BaseException:  # noqa: BLE001, S110 - a crash is never made worse
         pass
+
+
+def _through_torch(text: str) -> bool:
+    """Tell whether the traceback passes torch or speaks of it: an error from elsewhere that only sounds alike is not ours to explain."""
+    for line in text.split("\n"):
+        frame = line.lstrip().startswith('File "')
+        if ("/torch/" in line.replace("\\", "/")) if frame else ("torch" in line):
+            return True
+    return False
 
 
 def _print(found: Found | None, said: bool) -> None:

@@ -24,7 +24,7 @@ __all__ = ["server"]
 
 _LONGEST = 1 << 20
 
-Language = Annotated[Literal["en", "zh"], Field(description="language of the prose: English or Chinese")]
+_LANGUAGE = Field(description="language of the prose: English or Chinese")
 
 server = MCPServer(
     "kb",
@@ -44,7 +44,7 @@ def lookup(
         str,
         Field(description="a traceback, an error message, or a question on PyTorch", min_length=1, max_length=_LONGEST),
     ],
-    language: Language | None = None,
+    language: Annotated[Literal["en", "zh"] | None, _LANGUAGE] = None,
 ) -> str:
     """Find the cause and a proven fix of a PyTorch error, warning or silently wrong result.
 
@@ -70,7 +70,8 @@ def lookup(
 
 @server.tool(annotations=_READS, structured_output=False)
 def show(
-    slug: Annotated[str, Field(description="the entry's name, as lookup gives it")], language: Language = "en"
+    slug: Annotated[str, Field(description="the entry's name, as lookup gives it")],
+    language: Annotated[Literal["en", "zh"], _LANGUAGE] = "en",
 ) -> str:
     """Print one entry: messages, cause, fix, and every case's failing and working program, with where they were verified."""
     index = open_index()

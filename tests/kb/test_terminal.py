@@ -1,0 +1,335 @@
+"""Text for a terminal: an answer fits the screen in either language, long pages go through the pager, a paste ends with Ctrl-D."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from kb.answer import lookup
+from kb.answer_text import answer_lines, unanswered_lines
+from kb.entry_text import best_case, blocks, prose_lines
+from kb.index import open_index
+from kb.result import Answer, Evidence, Match
+from kb.terminal import Style, columns, language, paint, wrap
+
+REPOSITORY = Path(__file__).parents[2]
+MESSAGE = "Expected more than 1 value per channel when training, got input size torch.Size([1, 512])"
+PASTE = f"""\
+Traceback (most recent call last):
+  File "/home/me/train.py", line 12, in <module>
+    out = model(x)
+ValueError: {MESSAGE}
+"""
+PLAIN = Style(plain=True)
+
+
+class Terminal:
+    """A command in a pseudo-terminal of that size."""
+
+    def __init__(self, *command, rows=24, columns=80, **environment):
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        environment = {"TERM": "xterm-256color", "PYTHONPATH": str(REPOSITORY), "LC_ALL": "C.UTF-8"} | environment
+        self.process = subprocess.Popen(
+            command, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, env=os.environ | environment
+        )
+        os.close(slave)
+        self.shown = ""
+
+    def type(self, text):
+        os.write(self.master, text.encode())
+
+    def read(self, until=None, seconds=60):
+        """Read until the words were shown, or to the end."""
+        end = time.monotonic() + seconds
+        data = b""
+        while time.monotonic() < end and (until is None or until not in self.shown):
+            if not select.select([self.master], [], [], 0.2)[0]:
+                continue
+            try:
+                more = os.read(self.master, 65536)
+            except OSError:  # the other side is closed
+                break
+            if not more:
+                break
+            data += more
+            self.shown = data.decode("utf-8", "replace").replace("\r\n", "\n")
+        return self.shown
+
+    def end(self):
+        """Read to the end; return what was shown and the exit status."""
+        self.read()
+        status = self.process.wait(30)
+        os.close(self.master)
+        return self.shown, status
+
+
+def kb(*arguments, **options):
+    return Terminal(sys.executable, "-m", "kb", *arguments, **options)
+
+
+def bare(text):
+    """The text without colours."""
+    return re.sub(r"\033\[[\d;]*m", "", text)
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    return open_index(cache=tmp_path_factory.mktemp("index"))
+
+
+@pytest.fixture
+def warm():
+    open_index()
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize(("across", "rows"), [(80, 23), (100, 39), (60, 23)])
+def test_every_entry_fits_the_screen_with_cause_fix_and_change(index, lang, across, rows):
+    for slug in index.slugs():
+        card = index.card(slug)
+        said = Evidence("RuntimeError: " + (card["messages"] or ["?"])[0], 14, "", (), {}, card["explain"])
+        match = Match(slug, "exact", 1.0, card["title"], said)
+        other = Match("another-entry-that-may-fit", "likely", 0.5, card["title"], Evidence())
+        lines = answer_lines(Answer(True, (match, other, other), (), lang), card, "", across, rows, PLAIN)
+        assert sum(1 + max(0, columns(line) - 1) // across for line in lines) <= rows, slug
+        text = "\n".join(lines)
+        assert card["title"][lang].split()[0] in text, slug
+        assert f"kb show {slug}" in text, slug
+        assert any(line.lstrip().startswith(("+", "-")) for line in lines), slug
+
+
+def test_where_there_is_room_nothing_is_left_out(index):
+    answer = lookup(PASTE, index=index)
+    card = index.card(answer.matches[0].id)
+    text = " ".join(" ".join(answer_lines(answer, card, PASTE, 88, None, PLAIN)).split())
+    for part in ("why", "fix"):
+        assert " ".join(card[part]["en"].split()) in text
+    assert "…" not in text.replace("\n…\n", "") or "…" in card["cases"][0]["diff"]
+
+
+def test_what_is_cut_ends_in_dots(index):
+    answer = lookup(PASTE, index=index)
+    lines = answer_lines(answer, index.card(answer.matches[0].id), PASTE, 60, 20, PLAIN)
+    assert sum(line.endswith(" …") for line in lines) >= 1
+
+
+def case(name, repro, said=""):
+    return {
+        "name": name,
+        "device": "cpu",
+        "said": said,
+        "repro": repro,
+        "fix": "",
+        "diff": [],
+        "badges": [],
+        "state": "",
+    }
+
+
+def test_the_case_shown_is_the_one_whose_words_are_asked():
+    card = {
+        "cases": [
+            case("last-batch", "loader = DataLoader(data)"),
+            case("single-prediction", "model.predict(x)", "ValueError: one sample"),
+        ]
+    }
+    assert best_case(card, "x = model.predict(image)")["name"] == "single-prediction"
+    assert best_case(card, "the last batch fails")["name"] == "last-batch"
+    assert best_case(card, "there is one sample")["name"] == "single-prediction"
+    assert best_case(card, "something else")["name"] == "last-batch"
+    assert best_case(card, "")["name"] == "last-batch"
+
+
+def test_how_many_more_cases_there_are_is_told(index):
+    for slug in index.slugs():
+        card = index.card(slug)
+        match = Match(slug, "exact", 1.0, card["title"], Evidence())
+        last = answer_lines(Answer(True, (match,), (), "en"), card, "", 88, None, PLAIN)[-1]
+        more = len(card["cases"]) - 1
+        assert last.startswith({0: "Whole programs", 1: "1 more case,"}.get(more, f"{more} more cases,"))
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("across", [40, 80, 100])
+def test_prose_wraps_and_keeps_every_word(index, lang, across):
+    for slug in index.slugs():
+        for part in ("why", "fix"):
+            markdown = index.card(slug)[part][lang]
+            lines = prose_lines(markdown, across)
+            longest = max(map(len, re.findall("[!-~]+", markdown)))
+            assert max(map(columns, lines)) <= max(across, longest + 6), slug
+            told = "".join("".join(mark + text for mark, text in blocks(markdown)).split())
+            assert "".join("".join(lines).split()) == told, slug
+
+
+def test_chinese_punctuation_neither_begins_nor_ends_a_line_wrongly():
+    text = "第一个（括号里的）字，第二个“引号里的”字。" * 8
+    for limit in range(20, 60):
+        lines = list(wrap(text, limit))
+        assert not any(line[0] in "，。）”" for line in lines)
+        assert not any(line[-1] in "（“" for line in lines)
+        assert max(map(columns, lines)) <= limit
+
+
+def test_markdown_becomes_plain_text():
+    text = "**Bold** is `**kwargs`, see [that](that.md) and [docs](https://e.org).\n\n- one\n  more\n- two\n\n1. first"
+    assert list(blocks(text)) == [
+        ("", "Bold is `**kwargs`, see that and docs (https://e.org)."),
+        ("- ", "one more"),
+        ("- ", "two"),
+        ("1. ", "first"),
+    ]
+
+
+def test_a_code_span_over_two_lines_is_coloured_on_both():
+    style = Style(plain=True)
+    style.on = True
+    assert list(paint(["  use `a", "  b` and c"], style)) == ["  use \033[36ma\033[0m", "  \033[36mb\033[0m and c"]
+    assert list(paint(["use `a`"], PLAIN)) == ["use `a`"]
+
+
+@pytest.mark.parametrize(
+    ("given", "environment", "found"),
+    [
+        ("en", {"KB_LANG": "zh"}, "en"),
+        (None, {"KB_LANG": "zh", "LANG": "en_US.UTF-8"}, "zh"),
+        (None, {"KB_LANG": "en", "LANG": "zh_CN.UTF-8"}, "en"),
+        (None, {"LANG": "zh_TW.UTF-8"}, "zh"),
+        (None, {"LC_ALL": "C.UTF-8", "LANG": "zh_CN.UTF-8"}, None),
+        (None, {"LANG": "de_DE.UTF-8"}, None),
+        (None, {}, None),
+    ],
+)
+def test_the_language_is_asked_for_or_the_locales(given, environment, found, monkeypatch):
+    for name in ("KB_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+        if name in environment:
+            monkeypatch.setenv(name, environment[name])
+    assert language(given) == found
+
+
+def test_no_entry_shows_related_ones_by_title_and_how_to_read_them():
+    near = Match("some-entry", "related", 0.1, {"en": "Some title", "zh": "题目"}, Evidence())
+    lines = unanswered_lines(Answer(False, (near,), (), "en"), 80, PLAIN)
+    assert lines[0] == "kb has no entry for this error."
+    assert "kb show NAME" in lines[2]
+    assert lines[3] == "  some-entry: Some title"
+
+
+@pytest.mark.usefixtures("warm")
+class TestOnATerminal:
+    @pytest.mark.parametrize(("lang", "word"), [("en", "How to fix it"), ("zh", "解决办法")])
+    @pytest.mark.parametrize(("rows", "across"), [(24, 80), (40, 100)])
+    def test_an_answer_leaves_the_prompt_its_row(self, lang, word, rows, across):
+        shown, status = kb("lookup", MESSAGE, rows=rows, columns=across, KB_LANG=lang).end()
+        lines = bare(shown).rstrip("\n").split("\n")
+        assert status == 0
+        assert word in shown
+        assert "drop_last=True" in shown
+        assert len(lines) < rows
+        assert max(map(columns, lines)) <= across
+
+    def test_colours_stay_away_where_they_are_not_wanted(self):
+        assert "\033[" in kb("lookup", MESSAGE).end()[0]
+        assert "\033[" not in kb("lookup", MESSAGE, NO_COLOR="1").end()[0]
+        assert "\033[" not in kb("lookup", MESSAGE, TERM="dumb").end()[0]
+
+    @pytest.mark.parametrize("arguments", [["lookup"], ["lookup", "-"]])
+    def test_paste_then_ctrl_d(self, arguments):
+        terminal = kb(*arguments)
+        terminal.read(until="Ctrl-D")
+        terminal.type(PASTE)
+        terminal.type("\x04")
+        shown, status = terminal.end()
+        assert status == 0
+        assert "batchnorm-one-value-per-channel" in shown
+        assert "train.py:12" in shown
+
+    def test_a_paste_without_an_end_of_line_does_not_run_into_the_answer(self):
+        terminal = kb("lookup")
+        terminal.read(until="Ctrl-D")
+        terminal.type(MESSAGE)
+        terminal.type("\x04\x04")
+        assert f"{MESSAGE}\n" in bare(terminal.end()[0])
+
+    def test_ctrl_c_leaves_at_once(self):
+        terminal = kb("lookup")
+        terminal.read(until="Ctrl-D")
+        terminal.process.send_signal(2)
+        shown, status = terminal.end()
+        assert status == 130
+        assert "Traceback" not in shown
+
+    def test_a_long_page_goes_through_the_pager(self, tmp_path):
+        pager = tmp_path / "pager"
+        pager.write_text(f"#!/bin/sh\necho paged\ncat > {tmp_path}/got\n")
+        pager.chmod(0o755)
+        shown, status = kb("show", "batchnorm-one-value-per-channel", PAGER=str(pager)).end()
+        assert (shown, status) == ("paged\n", 0)
+        assert "\033[" in (tmp_path / "got").read_text()
+
+    @pytest.mark.parametrize("pager", ["cat", "", "/nowhere/pager"])
+    def test_without_a_pager_the_page_is_printed(self, pager):
+        shown, status = kb("show", "batchnorm-one-value-per-channel", PAGER=pager).end()
+        assert status == 0
+        assert shown.count("DataLoader(data") >= 2
+
+    def test_a_pager_that_is_left_early_is_no_error(self):
+        assert kb("show", "batchnorm-one-value-per-channel", PAGER="true").end() == ("", 0)
+
+    def test_a_page_that_fits_needs_none(self):
+        shown, _ = kb("show", "batchnorm-one-value-per-channel", PAGER="false", rows=500).end()
+        assert "DataLoader" in shown
+
+    def test_a_program_that_dies_is_answered_within_the_screen(self, tmp_path):
+        (tmp_path / "train.py").write_text(f'raise ValueError("{MESSAGE}")')
+        shown, status = kb(str(tmp_path / "train.py")).end()
+        assert status == 1
+        assert "\033[" in shown
+        assert "batchnorm-one-value-per-channel" in shown
+        assert len(shown.rstrip().split("\n")) <= 24
+
+
+@pytest.mark.usefixtures("warm")
+class TestThroughPipes:
+    def test_what_a_program_printed(self, tmp_path):
+        (tmp_path / "train.py").write_text(f'raise ValueError("{MESSAGE}")')
+        line = f"{sys.executable} {tmp_path}/train.py 2>&1 | {sys.executable} -m kb lookup -"
+        done = subprocess.run(line, shell=True, capture_output=True, text=True, check=True)
+        assert "batchnorm-one-value-per-channel" in done.stdout
+
+    def test_no_pager_and_no_colours_where_there_is_no_terminal(self):
+        command = [sys.executable, "-m", "kb", "show", "batchnorm-one-value-per-channel"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | {"PAGER": "false"})
+        assert "DataLoader" in done.stdout
+        assert "\033" not in done.stdout
+
+    def test_the_fix_alone_goes_to_standard_output(self):
+        command = [sys.executable, "-m", "kb", "lookup", "--fix"]
+        done = subprocess.run([*command, MESSAGE], capture_output=True, text=True, check=True)
+        compile(done.stdout, "fix.py", "exec")
+        assert "batchnorm-one-value-per-channel/single-prediction" in done.stderr
+        none = subprocess.run([*command, "xyzzy plugh"], capture_output=True, text=True, check=False)
+        assert (none.returncode, none.stdout) == (1, "")
+        assert "no entry" in none.stderr
+
+    def test_one_case_of_an_entry(self):
+        command = [sys.executable, "-m", "kb", "show"]
+        one = "batchnorm-one-value-per-channel/single-prediction"
+        done = subprocess.run([*command, one, "--fix"], capture_output=True, text=True, check=True)
+        assert "model.eval()" in done.stdout
+        page = subprocess.run([*command, one], capture_output=True, text=True, check=True).stdout
+        assert "last-batch" not in page
+        none = subprocess.run([*command, one[:-3]], capture_output=True, text=True, check=False)
+        assert none.returncode == 1
+        assert "batchnorm-one-value-per-channel/last-batch" in none.stderr
