@@ -124,6 +124,8 @@ class Preview:
             trial = Trial("done", proves, done.verdicts, where)
         except sandbox.SandboxError as error:
             trial = Trial("broken", proves, why=str(error))
+        except Exception as error:  # noqa: BLE001 - the page says it; a thread that dies would leave it saying "running"
+            trial = Trial("broken", proves, why=f"{type(error).__name__}: {error}")
         with self._lock:
             self._tell(trial)
 

@@ -189,7 +189,7 @@ def _faults(look: Look) -> list[FaultView]:
         FaultView(
             fault.line,
             fault.rule,
-            sentences[fault.rule],
+            sentences.get(fault.rule, ""),
             fault.what,
             visible("".join(look.lines[fault.line - 1 : fault.line])),
         )

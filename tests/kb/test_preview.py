@@ -209,6 +209,13 @@ def test_without_a_sandbox_the_page_says_what_is_missing(client, preview, runs):
     assert "no sandbox works here. bubblewrap: not installed" in words(client.get("/preview"))
 
 
+def test_whatever_goes_wrong_with_a_run_is_said(client, preview, runs):
+    runs.append(ValueError("the ledger is torn"))
+    client.post("/preview/run")
+    settle(preview)
+    assert "ValueError: the ledger is torn" in words(client.get("/preview"))
+
+
 def test_a_file_that_is_not_whole_is_not_run(client, preview, entry, runs):
     change(entry, "kind: error", "kind: mistake")
     client.post("/preview/run")
