@@ -10,10 +10,13 @@ from typing import Any
 from kb.chinese import concepts, cut, has_chinese, to_simplified
 from kb.lexer import lex
 
-__all__ = ["CONCEPT", "as_written", "message_terms", "terms"]
+__all__ = ["CALL", "CONCEPT", "as_written", "message_terms", "terms"]
 
 CONCEPT = "§"
 """A term that begins with this stands for a concept of `kb/data/terms.txt`, not for a word."""
+
+CALL = "ƒ"
+"""A term that begins with this is a function in a traceback."""
 
 _GAP = 2
 """Other words that may stand between two of a concept's wording."""
@@ -22,6 +25,7 @@ _READ = 20_000
 """Characters searched for the words to show."""
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::)[A-Za-z_][A-Za-z0-9_]*)*|[0-9]+[a-zA-Z]+")
+_CALLED = re.compile(rf"{CALL}\w+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+[a-z]?")
 _STOP = frozenset(
     "a an the and or but if of to in on at by for from with without into as is are was were be been being am it its this that these those there here i me my we "
@@ -37,7 +41,7 @@ _STOP = frozenset(
 
 def terms(text: str) -> list[str]:
     """Return the terms of the text in order, with repetitions; a concept follows where one of its wordings stands."""
-    found: list[str] = []
+    found: list[str] = _CALLED.findall(text)
     stems: list[str] = []
     for word in _WORD.findall(text):
         found += _code_terms(word, stems)

@@ -46,7 +46,7 @@ def concepts() -> tuple[Concept, ...]:
         for line in file:
             if line.strip() and not line.startswith("#"):
                 name, en, zh = (part.strip() for part in line.split(";"))
-                found.append(Concept(name, _wordings(en), _wordings(zh)))
+                found.append(Concept(name, _wordings(en), _wordings(zh.lower())))
     return tuple(found)
 
 
@@ -74,7 +74,7 @@ def cut(text: str) -> list[str]:
 
 
 def _wordings(text: str) -> tuple[str, ...]:
-    return tuple(part.strip().lower() for part in text.split(",") if part.strip())
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 @cache

@@ -103,7 +103,7 @@ def _judged(index: Index, view: View, tokens: Sequence[Token], errors: Sequence[
     if len({one.entry for one in tied}) > 1:
         from kb.guess import closest
 
-        likeness = closest(index, view, errors, [one.entry for one in tied])
+        likeness = closest(index, view, errors, [one.entry for one in tied], tied[0].template["source"])
         tied.sort(key=lambda one: -likeness[one.entry])
     return [*tied, *ordered[len(tied) :]]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kb.analysis import as_written, message_terms
+from kb.analysis import as_written, message_terms, terms
 from kb.clean import View
 from kb.exact import matches_by_message
 from kb.index import Index
@@ -74,8 +74,8 @@ def matches_by_words(
         head = index.head(one.entry)
         if head["id"] in have:
             continue
-        terms = vectors.terms(one.entry)
-        shared = sorted((term for term in worth if term in terms), key=lambda term: -worth[term])
+        has = vectors.terms(one.entry)
+        shared = sorted((term for term in worth if term in has), key=lambda term: -worth[term])
         covered = sum(worth[term] for term in shared) / sum(worth.values())
         sure = one is found[0] and _sure(index, one, covered, view, errors)
         words = as_written(view.text, shared)
@@ -84,14 +84,17 @@ def matches_by_words(
     return sorted([*first, *guessed], key=lambda one: one.confidence == "related")
 
 
-def closest(index: Index, view: View, errors: Sequence[Spotted], entries: Sequence[int]) -> dict[int, float]:
-    """Return how much each of the entries has of what the paste says beside its error."""
+def closest(
+    index: Index, view: View, errors: Sequence[Spotted], entries: Sequence[int], message: str
+) -> dict[int, float]:
+    """Return how much each of the entries has of what the paste says beside the message that they share."""
     vectors = index.vectors
-    worth = {term: weight * vectors.idf(term) for term, weight in weigh(view, errors, index.speller).items()}
+    weights = weigh(view, errors, index.speller)
+    worth = {term: weights[term] * vectors.idf(term) for term in weights.keys() - set(terms(message))}
     scores = {}
     for entry in entries:
-        terms = vectors.terms(entry)
-        pooled = sum(worth[term] * terms[term] / (terms[term] + SATURATION) for term in worth if term in terms)
+        has = vectors.terms(entry)
+        pooled = sum(worth[term] * has[term] / (has[term] + SATURATION) for term in worth if term in has)
         scores[entry] = pooled + _PHRASE * max((_within(worth, one) for one in vectors.phrases(entry)), default=0.0)
     return scores
 

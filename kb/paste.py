@@ -72,6 +72,9 @@ _ARROW = re.compile(r"^[-–—]{1,8}>\s?(?P<line>\d{1,7})\s?(?P<code>[^\n]*)$",
 _LIBRARY = re.compile(
     r"site-packages|dist-packages|[\\/]lib(?:64)?[\\/]python\d|[\\/]Lib[\\/]|<frozen |<__array_function__|<string>|<decorator|envs[\\/][^\\/]+[\\/]lib[\\/]|/opt/conda/lib|_internal"
 )
+_MOST = 12
+"""Of a paste with many different errors so many of the first and of the last are told of."""
+
 _TRACEBACK = re.compile(r"Traceback \(most recent call (?:last|first)\)")
 
 
@@ -125,7 +128,8 @@ def _spot(text: str) -> list[Spotted]:
     for one in headings:
         if one.type not in types:
             _add(found, one._replace(role="error"))
-    return sorted(found.values(), key=lambda error: error.start)
+    ordered = sorted(found.values(), key=lambda error: error.start)
+    return ordered if len(ordered) <= 2 * _MOST else ordered[:_MOST] + ordered[-_MOST:]
 
 
 def _read(text: str, sign: re.Match[str], line_start: int, line_end: int) -> Spotted | None:

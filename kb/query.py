@@ -6,19 +6,20 @@ import builtins
 import re
 from collections.abc import Sequence
 
-from kb.analysis import terms
+from kb.analysis import CALL, terms
 from kb.clean import View
 from kb.paste import Spotted
 from kb.spell import Speller
 
-__all__ = ["weigh"]
+__all__ = ["calls_in", "weigh"]
 
-ZONES = {"error": 1.5, "other": 0.5, "prose": 1.0, "code": 0.15}
+ZONES = {"error": 1.5, "other": 0.5, "prose": 1.0, "code": 0.15, "trace": 0.5}
 """How much a term counts by where in the paste it stands."""
 
 _MENDED = 0.7
 """How much a mended word counts beside one that was spelt right."""
 
+_FUNCTION = re.compile(r"File \"[^\"\n]{1,400}\", line \d+, in (\w+)")
 _WORD = re.compile(r"[A-Za-z]{4,24}")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _FRAME = re.compile(r"\s*(?:File \"|at |Traceback|During handling|The above exception|\^+\s*$|[~^]{3,})")
@@ -51,7 +52,9 @@ def _mended(text: str, speller: Speller) -> str:
 
 def _zones(view: View, errors: Sequence[Spotted]) -> list[tuple[str, str]]:
     main = [error for error in errors if error.role != "reporter"][:1] or list(errors[:1])
-    zones = [("error" if error in main else "other", _told(error)) for error in errors[:8]]
+    calls = "" if errors else calls_in(view.text)
+    zones = [("trace", calls)] if calls else []
+    zones += [("error" if error in main else "other", _told(error)) for error in errors[:8]]
     covered = {view.text.count("\n", 0, error.start) for error in errors}
     fenced = False
     for number, line in enumerate(view.text.split("\n")):
@@ -62,6 +65,11 @@ def _zones(view: View, errors: Sequence[Spotted]) -> list[tuple[str, str]]:
             continue
         zones.append(("code" if fenced or not is_prose(line) else "prose", line[:1000]))
     return zones
+
+
+def calls_in(text: str) -> str:
+    """Return the functions that a traceback goes through, each as one term: a paste that lacks the error still has those."""
+    return " ".join(CALL + name for name in dict.fromkeys(_FUNCTION.findall(text)))
 
 
 def _told(error: Spotted) -> str:

@@ -21,6 +21,7 @@ from whoosh.scoring import BaseScorer, WeightingModel
 
 from kb.analysis import message_terms, terms
 from kb.entry import LANGUAGES, Entry
+from kb.query import calls_in
 from kb.vectors import SATURATION, Vectors, vector_sections
 
 __all__ = ["FOLDER", "Candidate", "Searcher", "entry_texts", "write_words"]
@@ -36,7 +37,7 @@ WEIGHTS = {
     "tag": 2.5,
     "api": 2.0,
     "prose": 1.0,
-    "trace": 0.7,
+    "trace": 3.0,
     "code": 0.4,
 }
 """How much a term counts in each field."""
@@ -48,7 +49,6 @@ _MAX_TERMS = 60
 """Terms asked in one query: those of a long paste beyond that tell next to nothing."""
 
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
-_FUNCTION = re.compile(r'File "…[^"]*", line \d+, in (\w+)')
 
 
 class Candidate(NamedTuple):
@@ -134,8 +134,7 @@ def write_words(folder: str, entries: Sequence[Entry], printed: Mapping[str, str
 def _traces(entry: Entry, printed: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield the functions that the repros' tracebacks go through: a paste whose last lines are missing still has those."""
     for case in entry.cases:
-        for function in sorted(set(_FUNCTION.findall(printed.get(case.id, "")))):
-            yield "trace", function
+        yield "trace", calls_in(printed.get(case.id, ""))
 
 
 def _write(folder: str, entries: Sequence[Entry], vectors: Sequence[Mapping[str, float]]) -> None:
