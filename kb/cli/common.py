@@ -30,9 +30,15 @@ class Failure(Exception):  # noqa: N818 - it is said to a person, not caught by 
 
 
 def make_parser(name: str, description: str, epilog: str = "") -> argparse.ArgumentParser:
-    """Return the parser of a command; every command also takes --debug, which `kb.cli.main` reads."""
+    """Return the parser of a command; every command also takes --debug, which `kb.cli.main` reads.
+
+    Help is as wide as the terminal. The formatter is told so: left to find out, it imports shutil, 2 ms of every look-up.
+    """
     parser = argparse.ArgumentParser(
-        prog=f"kb {name}", description=description, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=f"kb {name}",
+        description=description,
+        epilog=epilog,
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=width()),
     )
     parser.add_argument("--debug", action="store_true", help="show the stack when something goes wrong")
     return parser
