@@ -56,13 +56,20 @@ def draft(answer: Answer, corpus: Corpus, *, repro: str = "", topic: str = "", s
     if not answer.errors:
         raise ValueError("no error was found in that text: give the traceback, or at least its last line")
     error = answer.errors[0]
+    kind = _kind(error)
     template = template_of(error)
-    near = [entry for match in answer.matches if (entry := corpus.get(match.id))]
+    near = [entry for match in answer.matches if kind != "silent" and (entry := corpus.get(match.id))]
     topics = Counter(entry.topic for entry in near)
     topic = topic or (topics.most_common(1)[0][0] if topics else "tensors")
     slug = slug or _slug(error.message, corpus)
-    kind = "warning" if error.type.endswith("Warning") else "error"
     return Draft(topic, slug, _text(template, kind, repro, [entry.id for entry in near[:2]]))
+
+
+def _kind(error: FoundError) -> str:
+    """A failing assert in the reader's own code is the sign of a mistake that PyTorch says nothing about."""
+    if error.type == "AssertionError" and error.frame and error.frame.code.lstrip().startswith("assert"):
+        return "silent"
+    return "warning" if error.type.endswith("Warning") else "error"
 
 
 def _placeholder(token: Token, message: str) -> str:
@@ -104,12 +111,12 @@ def _text(template: str, kind: str, repro: str, related: Sequence[str]) -> str:
         '  en: ""',
         '  zh: ""',
         f"kind: {kind}",
-        "messages:",
-        f'  - "{quoted}"',
+        *(["messages:", f'  - "{quoted}"'] if kind != "silent" else []),
         "apis: []",
         "tags: []",
     ]
-    lines += ["aliases:", "  en: []", "  zh: []", "sources: []", f"related: [{', '.join(related)}]", "---", ""]
+    lines += ["aliases:", "  en: []", "  zh: []", "sources: []"]
+    lines += [*([f"related: [{', '.join(related)}]"] if related else []), "---", ""]
     for heading in (
         "## English",
         "### Why it happens",

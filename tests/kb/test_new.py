@@ -47,7 +47,14 @@ def test_no_error_no_draft():
 
 
 def test_an_error_that_has_an_entry_is_not_written_again(tmp_path, capsys):
-    status = main(["new", "--into", str(tmp_path), "ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 2])"])
+    status = main(
+        [
+            "new",
+            "--into",
+            str(tmp_path),
+            "ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 2])",
+        ]
+    )
     assert status == 1
     assert capsys.readouterr().out.strip().endswith("entries/nn/batchnorm-one-value-per-channel.md")
     assert list(tmp_path.iterdir()) == []
@@ -56,7 +63,10 @@ def test_an_error_that_has_an_entry_is_not_written_again(tmp_path, capsys):
 def test_a_script_is_run_and_becomes_the_repro(tmp_path, capsys):
     script = tmp_path / "fails.py"
     script.write_text("import torch\n\ntorch.ones(3).as_strided((4,), (-1,))\n")
-    assert main(["new", "--from", str(script), "--into", str(tmp_path), "--slug", "negative-stride", "--topic", "tensors"]) == 0
+    assert (
+        main(["new", "--from", str(script), "--into", str(tmp_path), "--slug", "negative-stride", "--topic", "tensors"])
+        == 0
+    )
     path = tmp_path / "tensors" / "negative-stride.md"
     assert capsys.readouterr().out.strip() == str(path)
     text = path.read_text("utf-8")
@@ -76,3 +86,15 @@ def test_a_script_that_runs_through_has_nothing_to_explain(tmp_path, capsys):
 def test_a_slug_is_no_path(slug, capsys):
     assert main(["new", "--slug", slug, "RuntimeError: the frobnicator of 3 elements is not aligned"]) == 2
     assert "--slug takes" in capsys.readouterr().err
+
+
+def test_a_failing_assert_begins_the_entry_of_a_silent_mistake(tmp_path):
+    script = tmp_path / "silent.py"
+    script.write_text(
+        "import torch\n\nscores = torch.tensor([0.2, 0.8])\nscores.sort(descending=True)\nassert scores[0] == 0.8\n"
+    )
+    assert main(["new", "--from", str(script), "--into", str(tmp_path), "--slug", "sort-returns-a-copy"]) == 0
+    text = (tmp_path / "tensors" / "sort-returns-a-copy.md").read_text("utf-8")
+    assert "kind: silent" in text
+    assert "messages:" not in text
+    assert "related:" not in text
