@@ -11,8 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import yaml
 
-from webapp.settings import table
+from webapp.settings import SETTINGS, table
 
 REPOSITORY = Path(__file__).parent.parent.parent
 SERVER = """
@@ -116,3 +117,12 @@ def test_the_documented_curl_command_works(server, tmp_path):
 
 def test_the_table_of_settings_is_the_one_in_the_documentation():
     assert table() in (REPOSITORY / "docs/web.md").read_text("utf-8")
+
+
+def test_the_compose_file_sets_only_what_there_is_and_asks_for_health():
+    web = yaml.safe_load((REPOSITORY / "compose.yaml").read_text("utf-8"))["services"]["web"]
+    names = {name.removeprefix("KB_WEB_") for name in web["environment"] if name.startswith("KB_WEB_")}
+    assert names <= {item.name for item in SETTINGS}
+    assert "/healthz" in " ".join(web["healthcheck"]["test"])
+    assert (web["read_only"], web["cap_drop"]) == (True, ["ALL"])
+    assert all(port.startswith("127.0.0.1:") for port in web["ports"])
