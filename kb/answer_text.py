@@ -153,7 +153,7 @@ def _notes(answer: Answer, limit: int) -> list[str]:
     """Return what the message's numbers mean and where in the reader's own code to look."""
     explain = answer.matches[0].evidence.explain
     lines = list(wrap(explain[answer.lang], limit)) if explain else []
-    if frame := next((error.frame for error in answer.errors if error.frame), None):
+    if frame := next((error.frame for error in answer.errors if error.frame and error.frame.file[0] != "<"), None):
         place = SAID[answer.lang]["look"].format(frame.file, frame.line)
         code = f"  `{frame.code}`" if frame.code else ""
         lines += wrap(place, limit) if columns(place + code) > limit else [place + code]
@@ -173,7 +173,7 @@ def _laid_out(parts: _Parts, room: _Room, style: Style) -> Iterator[str]:
         yield style(words[part], BOLD)
         yield from (*paint(_cut(lines, most, parts.limit), style), *blank)
     diff = parts.case["diff"] if room.context else _bare(parts.case["diff"])
-    yield from (*case_lines(parts.case, parts.lang, style, _first(diff, room.change)), *blank)
+    yield from (*case_lines(parts.case, parts.lang, parts.limit, style, _first(diff, room.change)), *blank)
     yield style(parts.more, DIM)
     if parts.others and room.titles:
         yield said["also"].rstrip()

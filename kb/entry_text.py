@@ -101,7 +101,8 @@ def badge(case: dict[str, Any], lang: str) -> str:
     """Return in a few words where the case was verified, or that it was not."""
     words = WORDS[lang]
     if case["badges"]:
-        return words["verified"].format(**case["badges"][0])
+        found = case["badges"][0]
+        return words["verified"].format(**found | {"torch": found["torch"].partition("+")[0]})
     if case["state"] == "changed":
         return words["changed"]
     return words["cuda"] if case["device"] == "cuda" else words["unverified"]
@@ -113,11 +114,15 @@ def change_lines(diff: list[str], style: Style) -> Iterator[str]:
         yield ("  " + style(line, {"+": GREEN, "-": RED}.get(line[:1], DIM))).rstrip()
 
 
-def case_lines(case: dict[str, Any], lang: str, style: Style, diff: list[str] | None = None) -> Iterator[str]:
+def case_lines(
+    case: dict[str, Any], lang: str, limit: int, style: Style, diff: list[str] | None = None
+) -> Iterator[str]:
     """Yield a case's name, whether it is verified, and the difference between its repro and its fix, or as much of it as is given."""
     words = WORDS[lang]
-    name = words["case"].format(case["name"]) if case["name"] else ""
-    yield style(words["change"] + name, BOLD) + "  " + style(badge(case, lang), GREEN if case["badges"] else YELLOW)
+    head = words["change"] + (words["case"].format(case["name"]) if case["name"] else "")
+    state = badge(case, lang)
+    parts = [style(head, BOLD), style(state, GREEN if case["badges"] else YELLOW)]
+    yield from ["  ".join(parts)] if columns(f"{head}  {state}") <= limit else [parts[0], f"  {parts[1]}"]
     yield from change_lines(case["diff"] if diff is None else diff, style)
 
 
@@ -130,22 +135,22 @@ def entry_page(
     yield style(card["title"][lang], BOLD)
     yield "=" * min(limit, columns(card["title"][lang]))
     yield from (style(f"{card['topic']}/{card['id']}", DIM), "")
-    if card["messages"]:
-        yield style(words["messages"], BOLD)
-        for message in card["messages"]:
-            yield from wrap(message, limit, "  ", "    ")
-        yield ""
     for part in ("why", "fix"):
         yield style(words[part], BOLD)
         yield from paint(prose_lines(card[part][lang], limit), style)
         yield ""
     for case in cases:
-        yield from (*case_lines(case, lang, style), "")
+        yield from (*case_lines(case, lang, limit, style), "")
     for case in cases:
         for role in ("repro", "fix"):
             yield style(f"{role} {case['name']}".strip(), BOLD)
             yield from (f"  {line}".rstrip() for line in case[role].rstrip().split("\n"))
             yield ""
+    if card["messages"]:
+        yield style(words["messages"], BOLD)
+        for message in card["messages"]:
+            yield from wrap(message, limit, "  ", "    ")
+        yield ""
     if card["related"]:
         yield style(words["related"], BOLD)
         for other in card["related"]:

@@ -23,6 +23,8 @@ __all__ = ["answer_to", "explain", "install", "uninstall"]
 
 SECONDS = 1.0
 """How long a look-up may hold up a program that dies."""
+ERROR_ROWS = 8
+"""Rows of a terminal that stay free for the end of the traceback and the prompt."""
 _FRAMES = -60
 """The innermost frames of a traceback that are looked at."""
 _LONGEST = 16_384
@@ -151,7 +153,7 @@ def _print(found: Found | None, said: bool) -> None:
             from kb.answer_text import answer_lines
 
             _told.add(card["id"])
-            room = None if rows is None else max(16, rows - text.count("\n") - 2)
+            room = None if rows is None else max(16, rows - ERROR_ROWS)
             lines = ["", *answer_lines(answer, card, text, limit, room, style, lead="kb: ", evidence=False)]
     if lines:
         sys.stderr.write("\n".join(lines) + "\n")

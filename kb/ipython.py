@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from kb.hook import answer_to
+from kb.hook import ERROR_ROWS, answer_to
 
 __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 
@@ -69,7 +69,7 @@ def _show(shell: Any, error: Exception) -> None:
 
     if not hasattr(shell, "kernel"):
         limit, rows = size()
-        room = None if rows is None else max(16, rows - text.count("\n") - 4)
+        room = None if rows is None else max(16, rows - ERROR_ROWS)
         lines = answer_lines(answer, card, text, limit, room, Style(), lead="kb: ", evidence=False)
         print("\n".join(lines))  # noqa: T201 - the terminal is where the answer belongs
         return
