@@ -24,10 +24,19 @@ ARGUMENTS = [
 def site(tmp_path_factory):
     """The address of a server with the small corpus."""
     entries = small_corpus.write(tmp_path_factory.mktemp("corpus"))
+    misses = str(tmp_path_factory.mktemp("misses") / "misses.sqlite")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setattr("webapp.running.run_case", pretend_to_run)
-        app = create_app({"LIBRARY": Library([entries], refresh_seconds=0), "RATE": "", "RUN": True, "RUN_RATE": ""})
+        app = create_app(
+            {
+                "LIBRARY": Library([entries], refresh_seconds=0),
+                "RATE": "",
+                "RUN": True,
+                "RUN_RATE": "",
+                "MISSES": misses,
+            }
+        )
         server = make_server("127.0.0.1", 0, app, threaded=True)
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()

@@ -165,6 +165,24 @@ def test_too_long_a_text_is_told_on_the_page(open_page):
     page.get_by_text("At most 1 MiB").wait_for()
 
 
+def test_the_permanent_link_leads_to_the_entry(open_page, paste):
+    page = open_page()
+    page.fill("#text", paste)
+    page.click("text=Explain it")
+    answered(page)
+    page.click("text=Permanent link to this answer")
+    page.wait_for_url("**/e/linear-width-mismatch")
+    assert page.inner_text("h1") == "A layer gets inputs of the wrong width"
+    assert page.title() == "RuntimeError: mat1 and mat2 shapes cannot be multiplied (… and …) · kb"
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_telling_that_it_helped_is_thanked(open_page, script):
+    page = open_page("/e/quiet-broadcast", java_script_enabled=script)
+    page.click(".helped button[value=yes]")
+    page.get_by_text("Thank you.").locator("visible=true").wait_for()
+
+
 def test_running_shows_what_both_programs_print(open_page):
     page = open_page("/e/linear-width-mismatch")
     page.click("text=Run both programs")
