@@ -120,11 +120,11 @@ def verify(
     """
     doubt = isolation == "entry"
     cancel = cancel or threading.Event()
-    here = sorted((case for case in cases if not _elsewhere(case, device)), key=lambda case: case.image)
+    here = sorted((case for case in cases if not _elsewhere(case, device, backend)), key=lambda case: case.image)
     verdicts = {
-        case.id: Verdict(case, "not run here", reason=_elsewhere(case, device))
+        case.id: Verdict(case, "not run here", reason=_elsewhere(case, device, backend))
         for case in cases
-        if _elsewhere(case, device)
+        if _elsewhere(case, device, backend)
     }
     for verdict in verdicts.values():
         on_verdict(verdict)
@@ -206,12 +206,14 @@ def to_record(verdict: Verdict, environment: Environment) -> Record:
     )
 
 
-def _elsewhere(case: Case, device: str) -> str:
-    """Why a case cannot run on this device, or an empty string."""
+def _elsewhere(case: Case, device: str, backend: str) -> str:
+    """Why a case cannot run on this device in this sandbox, or an empty string."""
     if case.os:
         return f"needs {case.os}"
     if case.device != device:
         return f"needs {case.device}" + (f" with {case.gpus} GPUs" if case.gpus > 1 else "")
+    if backend == "process" and (case.shm or case.memory):
+        return "needs a sandbox that holds memory: docker or bubblewrap"
     return ""
 
 

@@ -35,7 +35,10 @@ def calls():
 
 
 def test_one_issue_for_each_entry_that_is_not_known(tmp_path, calls):
-    runs = [junit(tmp_path, "verify-2.4.1", FAILED.format("one"), FAILED.format("known"), PASSED), junit(tmp_path, "verify-2.8.0", FAILED.format("one"))]
+    runs = [
+        junit(tmp_path, "verify-2.4.1", FAILED.format("one"), FAILED.format("known"), PASSED),
+        junit(tmp_path, "verify-2.8.0", FAILED.format("one")),
+    ]
     assert drift.main(runs, calls) == 0
     assert calls.created() == ["Drift: one"]
     text = calls.made[-1][-1]

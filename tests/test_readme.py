@@ -25,8 +25,13 @@ def matches(shown, printed):
 
 @pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command[:40] for command, _ in EXAMPLES])
 def test_an_example_prints_what_is_shown(command, shown, tmp_path):
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "PWD": str(REPOSITORY)}
-    done = subprocess.run(["bash", "-c", command], cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PWD": str(REPOSITORY),
+    }
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False
+    )
     assert matches(shown, done.stdout), f"now it prints:\n{done.stdout}{done.stderr}"
 
 
