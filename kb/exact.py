@@ -13,7 +13,7 @@ from kb.pattern import Slot, match
 from kb.result import Confidence, Evidence, Match
 from kb.trie import Hit
 
-__all__ = ["fill", "matches_by_message"]
+__all__ = ["error_at", "fill", "matches_by_message"]
 
 _LEAST_TOLD = 10.0
 """How much, in nats, the words of a part of a template must tell for the part to count: as four words rare in messages."""
@@ -84,7 +84,7 @@ def _judged(index: Index, view: View, tokens: Sequence[Token], errors: Sequence[
         template = index.template(hit.template)
         type_ = template["type"].lower()
         typed = bool(type_) and hit.start > 0 and tokens[hit.start - 1].text.rpartition(".")[2] == type_
-        rank = _error_at(errors, tokens[hit.start].start)
+        rank = error_at(view, errors, tokens[hit.start].start)
         ended = hit.end == len(tokens) or (rank < len(errors) and _is_all_of_it(view, tokens, hit, errors[rank]))
         confidence = _confidence(hit, template, typed, ended=ended)
         if template["bare"]:
@@ -108,10 +108,21 @@ def _judged(index: Index, view: View, tokens: Sequence[Token], errors: Sequence[
     return [*tied, *ordered[len(tied) :]]
 
 
-def _error_at(errors: Sequence[Spotted], offset: int) -> int:
-    """Return the place, in the order of causes, of the error in whose text the offset is; their number where none is."""
+def error_at(view: View, errors: Sequence[Spotted], offset: int) -> int:
+    """Return the place, in the order of causes, of the error in whose text the offset is; their number where none is.
+
+    A line that raises an error, as it stands in a frame, is part of no error's text.
+    """
+    if view.text.startswith("raise ", _line_start(view.text, offset)):
+        return len(errors)
     before = [(error.start, rank) for rank, error in enumerate(errors) if error.start <= offset]
     return max(before)[1] if before else len(errors)
+
+
+def _line_start(text: str, offset: int) -> int:
+    """Return where the line of the offset begins, behind its indentation."""
+    start = text.rfind("\n", 0, offset) + 1
+    return offset - len(text[start:offset].lstrip())
 
 
 def _is_all_of_it(view: View, tokens: Sequence[Token], hit: Hit, error: Spotted) -> bool:

@@ -10,7 +10,9 @@ from typing import NamedTuple
 from kb.build import template_sections, templates_of
 from kb.clean import plain
 from kb.corpus import Corpus
+from kb.exact import error_at
 from kb.lexer import lex
+from kb.paste import find_errors
 from kb.store import Arrays, Blobs, write_arrays
 from kb.template import compile_template
 from kb.trie import Hit, Trie
@@ -32,8 +34,9 @@ class Stranger(NamedTuple):
 def strangers(corpus: Corpus, printed: Mapping[str, str]) -> list[Stranger]:
     """Return every template that matches the output of another entry's repro; `printed` holds the outputs by case id.
 
-    A match inside a longer one of the entry's own templates is none: the more specific wins. Nor is a message that both
-    entries give, word for word: there the rest of a paste decides.
+    Of several errors in an output only those count that the entry's own templates match. A match inside a longer one of
+    its own is none: the more specific wins. Nor is a message that both entries give, word for word: there the rest of a
+    paste decides.
     """
     entries = list(corpus)
     given = {entry.id: {template.pieces for template in templates_of(entry)} for entry in entries}
@@ -45,9 +48,14 @@ def strangers(corpus: Corpus, printed: Mapping[str, str]) -> list[Stranger]:
         found = set()
         for case, text in printed.items():
             own = case.partition("/")[0]
-            hits = [hit for hit in trie.find(lex(plain(text).text)) if hit.whole and hit.literals >= _LEAST]
+            view = plain(text)
+            tokens, errors = lex(view.text), find_errors(view)
+            hits = [hit for hit in trie.find(tokens) if hit.whole and hit.literals >= _LEAST]
             mine = [hit for hit in hits if entries[owners[hit.template]].id == own]
+            meant = {error_at(view, errors, tokens[hit.start].start) for hit in mine} - {len(errors)}
             for hit in hits:
+                if meant and error_at(view, errors, tokens[hit.start].start) not in meant:
+                    continue
                 slug, template = entries[owners[hit.template]].id, blobs[hit.template]
                 shared = compile_template(template["source"]).pieces in given.get(own, ())
                 if slug != own and not template["tail"] and not shared and not any(_covers(one, hit) for one in mine):
