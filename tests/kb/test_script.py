@@ -15,8 +15,12 @@ DIES = f'raise ValueError("{MESSAGE}")\n'
 
 
 @pytest.fixture(autouse=True)
-def _index():
+def _index(tmp_path_factory, monkeypatch):
+    """An index, and on a busy machine more patience than a second, for the programs with kb and without alike."""
     open_index()
+    patient = tmp_path_factory.mktemp("patient")
+    (patient / "sitecustomize.py").write_text("import kb.hook\nkb.hook.SECONDS = 30\n")
+    monkeypatch.setenv("PYTHONPATH", f"{patient}{os.pathsep}{REPOSITORY}")
 
 
 def python(*arguments, folder, text=""):
@@ -27,7 +31,6 @@ def python(*arguments, folder, text=""):
         capture_output=True,
         text=True,
         check=False,
-        env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
         timeout=60,
     )
     return done.returncode, done.stdout, done.stderr

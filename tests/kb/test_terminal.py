@@ -1,6 +1,7 @@
 """Text for a terminal: an answer fits the screen in either language, long pages go through the pager, a paste ends with Ctrl-D."""
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -16,10 +17,13 @@ import pytest
 
 from kb.answer import lookup
 from kb.answer_text import answer_lines, unanswered_lines
+from kb.cli import COMMANDS
 from kb.entry_text import best_case, blocks, prose_lines
 from kb.index import open_index
 from kb.result import Answer, Evidence, Match
 from kb.terminal import Style, columns, language, paint, wrap
+from tests.guides import blocks as blocks_of
+from tests.guides import steps
 
 REPOSITORY = Path(__file__).parents[2]
 MESSAGE = "Expected more than 1 value per channel when training, got input size torch.Size([1, 512])"
@@ -293,7 +297,8 @@ class TestOnATerminal:
 
     def test_a_program_that_dies_is_answered_within_the_screen(self, tmp_path):
         (tmp_path / "train.py").write_text(f'raise ValueError("{MESSAGE}")')
-        shown, status = kb(str(tmp_path / "train.py")).end()
+        (tmp_path / "sitecustomize.py").write_text("import kb.hook\nkb.hook.SECONDS = 30\n")
+        shown, status = kb(str(tmp_path / "train.py"), PYTHONPATH=f"{tmp_path}{os.pathsep}{REPOSITORY}").end()
         assert status == 1
         assert "\033[" in shown
         assert "batchnorm-one-value-per-channel" in shown
@@ -333,3 +338,35 @@ class TestThroughPipes:
         none = subprocess.run([*command, one[:-3]], capture_output=True, text=True, check=False)
         assert none.returncode == 1
         assert "batchnorm-one-value-per-channel/last-batch" in none.stderr
+
+
+@pytest.mark.usefixtures("warm")
+class TestTheGuide:
+    GUIDE = (REPOSITORY / "docs/terminal.md").read_text("utf-8")
+
+    def test_what_it_shows_is_what_the_commands_print(self):
+        environment = os.environ | {
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "LC_ALL": "C.UTF-8",
+        }
+        for step in steps(self.GUIDE):
+            done = subprocess.run(
+                ["bash", "-c", step.command],
+                cwd=REPOSITORY,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            shown = ".*?".join(map(re.escape, re.split("…\n?", step.printed)))
+            assert re.fullmatch(shown, done.stdout, re.DOTALL), f"line {step.line} prints:\n{done.stdout}{done.stderr}"
+
+    def test_its_settings_are_json_and_its_programs_compile(self):
+        assert json.loads(blocks_of(self.GUIDE, "json")[0])["mcpServers"]["kb"]["args"][0] in COMMANDS
+        for program in blocks_of(self.GUIDE, "python"):
+            compile(program, "guide", "exec")
+
+    def test_every_command_in_it_is_one(self):
+        named = set(re.findall(r"`(?:kb|python -m kb) (?!-)([a-z]+)(?= |`)", self.GUIDE))
+        assert len(named) > 5
+        assert named <= set(COMMANDS)
