@@ -11,7 +11,7 @@ from sandbox.model import DEFAULTS, BackendStatus, BackendUnavailable, Options
 from sandbox.worker import Backend
 
 BACKENDS: dict[str, Callable[[Options], Backend]] = {"docker": Docker, "bubblewrap": Bubblewrap, "process": Process}
-NEVER_AUTOMATIC = {"process", "docker"}
+NEVER_AUTOMATIC = {"process"}
 
 
 def backends(options: Options = DEFAULTS) -> list[BackendStatus]:

@@ -149,48 +149,55 @@ def all_gone() -> bool:
     return True
 
 
-def processes() -> dict[int, tuple[int, int, int]]:
-    """Parent, threads and private resident bytes of each process in /proc; empty where there is no /proc."""
-    found: dict[int, tuple[int, int, int]] = {}
-    try:
-        names = os.listdir("/proc")
-    except OSError:
-        return found
-    page = os.sysconf("SC_PAGE_SIZE")
-    for name in names:
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", "rb") as file:
-                    fields = file.read().rpartition(b")")[2].split()
-                with open(f"/proc/{name}/statm", "rb") as file:
-                    sizes = file.read().split()
-            except OSError:
-                continue
-            found[int(name)] = (int(fields[1]), int(fields[17]), (int(sizes[1]) - int(sizes[2])) * page)
-    return found
-
-
 def descendants(pid: int) -> list[int]:
-    """All processes below `pid`."""
-    children: dict[int, list[int]] = {}
-    for child, (parent, _, _) in processes().items():
-        children.setdefault(parent, []).append(child)
+    """All processes below `pid`; none where there is no /proc to find them in."""
+    children = _listed_children if os.path.exists(f"/proc/{pid}/task/{pid}/children") else _scanned_children()
     found: list[int] = []
     queue = [pid]
     while queue:
-        below = children.pop(queue.pop(), [])
+        below = children(queue.pop())
         found += below
         queue += below
     return found
 
 
+def _listed_children(pid: int) -> list[int]:
+    """What the kernel lists, for each of the threads that may have started some."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                found += [int(child) for child in file.read().split()]
+    return found
+
+
+def _scanned_children() -> Callable[[int], list[int]]:
+    """The same from every process's parent, for gVisor and for kernels without those lists."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else []:
+        with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{int(name)}/stat", "rb") as file:
+            children.setdefault(int(file.read().rpartition(b")")[2].split()[1]), []).append(int(name))
+    return lambda pid: children.get(pid, [])
+
+
+def _usage(pid: int) -> tuple[int, int]:
+    """Threads and private resident bytes of a process."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            sizes = file.read().split()
+    except OSError:
+        return 0, 0
+    return int(fields[17]), (int(sizes[1]) - int(sizes[2])) * os.sysconf("SC_PAGE_SIZE")
+
+
 def _exceeded(job: dict[str, Any]) -> str:
     """The limit that the program and all it started exceed together, or nothing."""
-    table = processes()
-    mine = [table[child] for child in descendants(os.getpid()) if child in table]
-    if sum(resident for _, _, resident in mine) + _held(job["shared"]) > job["memory"]:
+    usage = [_usage(child) for child in descendants(os.getpid())]
+    if sum(resident for _, resident in usage) + _held(job["shared"]) > job["memory"]:
         return "memory"
-    if sum(threads for _, threads, _ in mine) > job["pids"]:
+    if sum(threads for threads, _ in usage) > job["pids"]:
         return "pids"
     return ""
 
