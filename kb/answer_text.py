@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kb.entry_text import WORDS, best_case, case_lines, prose_lines
 from kb.result import Answer, Match
-from kb.terminal import BOLD, CYAN, DIM, GREEN, YELLOW, Style, columns, paint, wrap
+from kb.terminal import BOLD, CYAN, DIM, GREEN, YELLOW, Style, columns, paint, visible, wrap
 
 __all__ = ["SAID", "answer_lines", "unanswered_lines"]
 
@@ -153,9 +153,10 @@ def _notes(answer: Answer, limit: int) -> list[str]:
     """Return what the message's numbers mean and where in the reader's own code to look."""
     explain = answer.matches[0].evidence.explain
     lines = list(wrap(explain[answer.lang], limit)) if explain else []
-    if frame := next((error.frame for error in answer.errors if error.frame and error.frame.file[0] != "<"), None):
-        place = SAID[answer.lang]["look"].format(frame.file, frame.line)
-        code = f"  `{frame.code}`" if frame.code else ""
+    frames = (error.frame for error in answer.errors if error.frame)
+    if frame := next((frame for frame in frames if not frame.file.startswith("<")), None):
+        place = visible(SAID[answer.lang]["look"].format(frame.file, frame.line))
+        code = f"  `{visible(frame.code)}`" if frame.code else ""
         lines += wrap(place, limit) if columns(place + code) > limit else [place + code]
     return lines
 

@@ -20,6 +20,7 @@ __all__ = [
     "page",
     "paint",
     "size",
+    "visible",
     "width",
     "wrap",
 ]
@@ -81,12 +82,20 @@ def columns(text: str) -> int:
     return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
+def visible(text: str) -> str:
+    """Return the text with a space for every control character, line end and direction mark: a pasted log may carry any."""
+    return text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)
+
+
 def wrap(text: str, limit: int, indent: str = "", hanging: str | None = None) -> Iterator[str]:
-    """Yield lines of at most `limit` columns; Chinese breaks between any two characters but never before its closing punctuation."""
+    """Yield lines of at most `limit` columns; Chinese breaks between any two characters but never before its closing punctuation.
+
+    What a terminal would obey instead of showing becomes a space.
+    """
     hanging = indent if hanging is None else hanging
     line, used = indent, len(indent)
     start = True
-    for piece, after_space in _pieces(text):
+    for piece, after_space in _pieces(visible(text)):
         wide = columns(piece)
         if not start and used + after_space + wide > limit:
             yield line

@@ -20,6 +20,7 @@ from kb.answer_text import answer_lines, unanswered_lines
 from kb.cli import COMMANDS
 from kb.entry_text import best_case, blocks, prose_lines
 from kb.index import open_index
+from kb.ledger import load_ledgers
 from kb.result import Answer, Evidence, Match
 from kb.terminal import Style, columns, language, paint, wrap
 from tests.guides import blocks as blocks_of
@@ -200,6 +201,30 @@ def test_a_code_span_over_two_lines_is_coloured_on_both():
     style.on = True
     assert list(paint(["  use `a", "  b` and c"], style)) == ["  use \033[36ma\033[0m", "  \033[36mb\033[0m and c"]
     assert list(paint(["use `a`"], PLAIN)) == ["use `a`"]
+
+
+def test_a_log_cannot_steer_the_terminal(index):
+    text = (
+        'Traceback (most recent call last):\n  File "/home/\033]0;evil\007me/train.py", line 3, in f\n    x = \033[2Jmodel(y)\n'
+        f"ValueError: {MESSAGE}\033]0;evil\007 \x9b31m \u202eevil\r\n"
+    )
+    answer = lookup(text, index=index)
+    for limit in (40, 88):
+        for line in answer_lines(answer, index.card(answer.matches[0].id), text, limit, None, PLAIN):
+            assert line.isprintable()
+
+
+def test_most_recorded_runs_lead_to_their_own_case(index):
+    ledgers = load_ledgers().by_case
+    cards = [card for slug in index.slugs() if len((card := index.card(slug))["cases"]) > 1]
+    right = [
+        best_case(card, ledgers[one["id"]][0].printed) is one
+        for card in cards
+        for one in card["cases"]
+        if one["id"] in ledgers
+    ]
+    assert right
+    assert sum(right) > 0.8 * len(right)
 
 
 @pytest.mark.parametrize(
