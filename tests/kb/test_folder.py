@@ -12,6 +12,8 @@ from kb.ledger import case_hash
 from kb.run import run_case
 from kb.verify import select, verify
 from tests.conftest import REPOSITORY
+from webapp import create_app
+from webapp.knowledge import Library
 
 
 @pytest.fixture
@@ -149,3 +151,10 @@ def test_an_image_that_is_not_there_is_not_fetched(make_folder, tmp_path):
     corpus = load(folders)
     with pytest.raises(sandbox.BackendUnavailable, match="kb-test-none:1"):
         verify(corpus, select(corpus), open_index(folders, tmp_path / "cache"))
+
+
+def test_the_page_says_where_an_entry_comes_from(make_folder):
+    folders = [make_folder("own", text="name: Vision team\n")]
+    client = create_app({"LIBRARY": Library(folders, refresh_seconds=0), "RATE": ""}).test_client()
+    assert "From Vision team" in client.get("/e/add-two?lang=en").text
+    assert "来自 Vision team" in client.get("/e/add-two?lang=zh").text
