@@ -210,7 +210,7 @@ def _cut(lines: list[str], most: int, limit: int) -> list[str]:
 def _bare(diff: list[str]) -> list[str]:
     """Return the difference without unchanged and empty lines, and without the asserts at its end that only prove the fix."""
     kept = [line for line in diff if line == "…" or (line[0] in "+-" and line[1:].strip())]
-    while len(kept) > 1 and (kept[-1] == "…" or kept[-1].startswith("+assert ")):
+    while len(kept) > 1 and (kept[-1] == "…" or kept[-1].replace(" ", "").startswith("+assert")):
         kept.pop()
     return kept[1:] if kept and kept[0] == "…" else kept
 
