@@ -5,9 +5,10 @@ What is done follows what terminals, loggers, launchers, chat programs and web p
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from typing import NamedTuple
+
+from kb.lazy import pattern
 
 __all__ = ["View", "plain", "rewrap"]
 
@@ -15,18 +16,18 @@ MAX_CHARS = 48_000
 """Of a longer paste, the beginning, the end and the surroundings of what reads like an error are looked at."""
 
 _HEAD, _TAIL, _MAX_LINE = 6_000, 16_000, 3_000
-_SIGNS = re.compile(r"Error|Exception|Traceback|Warning|Assert|assert |error:|ERROR|CUDA|NCCL|failed")
-_UNUSUAL = re.compile(r"[^\n\t\x20-\x7e]|&(?:\w{2,6}|#x?\w{1,6});|</?[a-z]|\[\d{0,2}(?:;\d{1,3})*m|\\n")
-_ANSI = re.compile(
+_SIGNS = pattern(r"Error|Exception|Traceback|Warning|Assert|assert |error:|ERROR|CUDA|NCCL|failed")
+_UNUSUAL = pattern(r"[^\n\t\x20-\x7e]|&(?:\w{2,6}|#x?\w{1,6});|</?[a-z]|\[\d{0,2}(?:;\d{1,3})*m|\\n")
+_ANSI = pattern(
     r"(?:\x1b|\x9b|\^\[|␛|\\x1b|\\033|\\u001b)(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b\n]{0,300}+(?:\x07|\x1b\\)|[@-Z\\-_])"
     r"|\[(?:0|1|4|[349]\d|10\d)?(?:;\d{1,3})*+m"
 )
-_TAG = re.compile(
+_TAG = pattern(
     r"</?(?:br|p|pre|code|span|div|b|i|u|em|strong|font|a|li|ol|ul|td|tr|th|table|tbody|h\d|img|details|summary|blockquote|samp|kbd|tt)\b[^<>\n]{0,300}+/?>"
 )
-_ENTITY = re.compile(r"&(?:\w{2,6}|#x?\w{1,6});")
-_ESCAPED_BREAK = re.compile(r"(?<![A-Za-z]:)(?<!\\)(?:\\r)?\\n(?:\\t)*+")
-_DOT = re.compile(r"(?<=[A-Za-z0-9_])[。．](?=[A-Za-z])")
+_ENTITY = pattern(r"&(?:\w{2,6}|#x?\w{1,6});")
+_ESCAPED_BREAK = pattern(r"(?<![A-Za-z]:)(?<!\\)(?:\\r)?\\n(?:\\t)*+")
+_DOT = pattern(r"(?<=[A-Za-z0-9_])[。．](?=[A-Za-z])")
 _FOLD = {
     **{0xFF01 + i: 0x21 + i for i in range(94)},
     **dict.fromkeys(map(ord, "\u00a0\u2002\u2003\u2009\u202f\u3000\x0b\x0c\x00"), " "),
@@ -45,7 +46,7 @@ _FOLD = {
     ord("ﬂ"): "fl",
 }
 _LEVEL = r"(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL|E|W|I)"
-_PREFIX = re.compile(
+_PREFIX = pattern(
     r"\s*+(?:"
     r"\[(?P<rank>(?:rank|default|node|worker|gpu)\s?\d{1,4})\]\s?:?"
     r"|(?P<mpi>\[\d{1,4},\d{1,4}\])<std(?:err|out)>:?"
@@ -60,7 +61,25 @@ _PREFIX = re.compile(
     r"|(?:>\s?){1,4}(?!>)"
     r")"
 )
-_BOX = re.compile(r"\s*[│┃║]\s*$")
+_BEGINNINGS = frozenset("[(0123456789|│┃║╎>-")
+_WORDS_BEFORE = (
+    "DEBUG",
+    "INFO",
+    "WARN",
+    "ERROR",
+    "CRITICAL",
+    "FATAL",
+    "E",
+    "W",
+    "I",
+    "rank",
+    "node",
+    "worker",
+    "host",
+    "F0",
+    "F1",
+)
+_BOX = pattern(r"\s*[│┃║]\s*$")
 
 
 class View(NamedTuple):
@@ -148,6 +167,9 @@ def _strip_prefixes(line: str) -> tuple[str, str]:
     """Return the rank or process that printed the line, if it says so, and the line without what a launcher or a logger put before it."""
     label = ""
     for _ in range(5):
+        begin = line.lstrip()[:1]
+        if begin not in _BEGINNINGS and not line.lstrip().startswith(_WORDS_BEFORE):
+            break
         found = _PREFIX.match(line)
         if not found:
             break

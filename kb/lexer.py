@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from kb.lazy import pattern
+
 __all__ = ["Token", "lex", "numbers"]
 
 
@@ -29,91 +31,37 @@ class Token(NamedTuple):
 # The text is lower-cased first and words get their type from a dictionary, not from the pattern: that keeps both the scan and its compilation short.
 # Every repetition is possessive or of bounded length, so no input can make the scan backtrack.
 _INTS = r"-?+(?:\d++|\*)(?:\s*+[,x]\s*+-?+(?:\d++|\*))*+,?+\s*+"
-_LINE = r"(?::(?:(?<=\.py:)|(?<=\.cpp:)|(?<=\.cu:)|(?<=\.cc:)|(?<=\.h:)|(?<=\.cuh:))\d++)?+"
-_SCAN = re.compile(
+_SCAN = pattern(
     rf"(?P<shape>torch\.size\(\s*+\[(?:\s*+{_INTS})?+\]\s*+\)|\[\s*+(?:{_INTS})?+\]|\(\s*+{_INTS}\))"
     r"|(?P<long>(?:unsigned|signed|long|short) (?:char|int|long|short)(?!\w))"
     rf"|(?P<drive>[a-z]:[\\/][^\s'\"<>|*?;,()]{{1,400}}+)"
-    rf"|(?P<word>[a-z_]\w*+(?:(?:\.|::)\w++)*+(?:[\\/](?:[\w+-][\w.+-]*+|\.\.))*+{_LINE})"
+    rf"|(?P<word>[a-z_]\w*+(?:(?:\.|::)\w++)*+(?:[\\/](?:[\w+-][\w.+-]*+|\.\.))*+)"
     r"|0x(?P<address>[0-9a-f]++)"
     r"|(?P<by>(?<![\w.])\d++(?:x\d++)++(?!\w))"
     r"|(?P<size>(?<![\w.])\d++(?:\.\d++)?+\s?+(?:[kmgt]i?b|bytes?)(?!\w))"
     r"|(?P<version>(?<![\w.])\d++\.\d++\.\d++(?:[\w.+]*\w)?)"
     r"|(?P<key>(?<![\w.])\d++(?:\.\d++)*+\.[a-z_]\w*+(?:\.\w++)*+)"
     r"|(?P<num>(?:(?<![\w.)\]])[-+])?\d++(?:\.\d++)?+(?:e[-+]?+\d++)?+)"
-    rf"|(?P<path>~?+(?:/[\w.@+~%-]{{1,200}}+){{2,40}}+{_LINE})"
+    r"|(?P<path>~?+(?:/[\w.@+~%-]{1,200}+){2,40}+)"
     r"|(?P<repr><(?:class|function|module|method|bound method|built-in \w{1,40}+)\s[^<>\n]{1,300}+>)"
     r"|(?P<cjk>[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]++)"
     r"|(?P<letters>[^\x00-\x7f\u3000-\u303f\uff00-\uff65]++)",
     re.ASCII,
 )
 _DTYPES = frozenset(
-    [
-        "float",
-        "double",
-        "half",
-        "long",
-        "int",
-        "short",
-        "char",
-        "byte",
-        "bool",
-        "bfloat16",
-        "float16",
-        "float32",
-        "float64",
-        "complex64",
-        "complex128",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "complexfloat",
-        "complexdouble",
-        "complexhalf",
-    ]
+    "float double half long int short char byte bool bfloat16 float16 float32 float64 complex64 "
+    "complex128 uint8 uint16 uint32 uint64 int8 int16 int32 int64 complexfloat complexdouble complexhalf".split()
 )
 _DEVICES = frozenset(("cuda", "cpu", "mps", "xpu", "meta"))
 _SUFFIXES = frozenset(
-    [
-        "py",
-        "pyc",
-        "cpp",
-        "cc",
-        "cu",
-        "cuh",
-        "h",
-        "hpp",
-        "so",
-        "dll",
-        "dylib",
-        "pt",
-        "pth",
-        "pkl",
-        "pickle",
-        "ckpt",
-        "safetensors",
-        "npy",
-        "npz",
-        "bin",
-        "tar",
-        "zip",
-        "onnx",
-        "json",
-        "yaml",
-        "txt",
-        "csv",
-    ]
+    "py pyc cpp cc cu cuh h hpp so dll dylib pt pth pkl pickle ckpt safetensors npy npz bin tar zip onnx "
+    "json yaml txt csv".split()
 )
 _RENAMED = {"long": "dtype", "drive": "path", "by": "shape", "key": "word", "letters": "word"}
-_PIECE = re.compile(r"[^\\/]++")
-_INDEX = re.compile(r":\d++")
-_QUOTED_IN_REPR = re.compile(r"'([^']*)'")
-_INT = re.compile(r"-?\d+|\*")
+_PIECE = pattern(r"[^\\/]++")
+_INDEX = pattern(r":\d++")
+_QUOTED_IN_REPR = pattern(r"'([^']*)'")
+_INT = pattern(r"-?\d+|\*")
 
 
 def lex(text: str) -> list[Token]:
@@ -124,31 +72,33 @@ def lex(text: str) -> list[Token]:
     tokens: list[Token] = []
     skip = 0
     for match in _SCAN.finditer(lowered):
-        start = match.start()
+        start, end = match.span()
         if start < skip:
             continue
         kind = match.lastgroup or "word"
         folded = match.group()
         if kind == "word":
-            if folded in _DEVICES:
-                index = _INDEX.match(lowered, match.end())
-                if index:
-                    folded += index.group()
-                    skip = index.end()
-                tokens.append(Token(folded, "device", start, text[start : start + len(folded)]))
-                continue
             if "/" in folded or "\\" in folded:
-                tokens += _slashed(folded, start, text)
+                kind = "path" if _is_file(folded) else "words"
+            else:
+                kind = _word_type(folded)
+            if kind in ("path", "device") and (index := _INDEX.match(lowered, end)):
+                folded += index.group()
+                end = skip = index.end()
+            if kind == "words":
+                tokens += _slashed(text[start:end], start)
                 continue
-            tokens.append(Token(folded, _word_type(folded), start, text[start : start + len(folded)]))
-        elif kind == "letters" and not any(map(str.isalpha, folded)):
-            continue
+        elif kind == "path" and (index := _INDEX.match(lowered, end)):
+            folded += index.group()
+            end = skip = index.end()
         elif kind == "repr":
             quoted = _QUOTED_IN_REPR.search(folded)
-            name = quoted.group(1) if quoted else folded.strip("<>").split()[-1]
-            tokens.append(Token(name, "word", start, text[start : match.end()]))
+            folded, kind = quoted.group(1) if quoted else folded.strip("<>").split()[-1], "word"
+        elif kind == "letters" and not any(map(str.isalpha, folded)):
+            continue
         else:
-            tokens.append(Token(folded, _RENAMED.get(kind, kind), start, text[start : match.end()]))
+            kind = _RENAMED.get(kind, kind)
+        tokens.append(Token(folded, kind, start, text[start:end]))
     return tokens
 
 
@@ -158,27 +108,30 @@ def numbers(text: str) -> list[int]:
 
 
 def _word_type(word: str) -> str:
-    """Return `word`, or `dtype` or `path` for a word that is one."""
+    """Return `word`, or `dtype`, `device` or `path` for a word that is one."""
     if word in _DTYPES:
         return "dtype"
+    if word in _DEVICES:
+        return "device"
     head, dot, last = word.rpartition(".")
     if dot:
         if word.startswith("torch.") and (last in _DTYPES or last.endswith("tensor") or last.startswith("float8_")):
             return "dtype"
-        if last.partition(":")[0] in _SUFFIXES and not head.startswith("torch."):
+        if last in _SUFFIXES and not head.startswith("torch."):
             return "path"
     elif word.startswith(("c10::", "at::", "float8_")):
         return "dtype"
     return "word"
 
 
-def _slashed(folded: str, start: int, text: str) -> list[Token]:
-    """A run with slashes: a path when it ends like a file, otherwise words that stand side by side, as in `input/output`."""
-    end = start + len(folded)
-    if folded.rpartition(".")[2].partition(":")[0] in _SUFFIXES:
-        return [Token(folded, "path", start, text[start:end])]
+def _is_file(run: str) -> bool:
+    return run.rpartition(".")[2] in _SUFFIXES
+
+
+def _slashed(run: str, start: int) -> list[Token]:
+    """Return the words of a run with slashes that is no path, as in `input/output`."""
     tokens = []
-    for piece in _PIECE.finditer(folded):
+    for piece in _PIECE.finditer(run):
         at = start + piece.start()
-        tokens += [token._replace(start=token.start + at) for token in lex(text[at : at + len(piece.group())])]
+        tokens += [token._replace(start=token.start + at) for token in lex(piece.group())]
     return tokens

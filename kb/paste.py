@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from kb.clean import View
+from kb.lazy import pattern
 
 __all__ = ["FoundError", "Frame", "find_errors", "own_frame"]
 
@@ -38,45 +39,45 @@ class Spotted(NamedTuple):
     role: str
 
 
-_SIGN = re.compile(
+_SIGN = pattern(
     r"(?:Error|Exception|Warning|error|exception|warning|ERROR|Interrupt|SystemExit|StopIteration|Unsupported|BackendCompilerFailed"
     r"|TritonMissing|InvalidCxxCompiler|ncclInvalidUsage|fatal|FATAL|Empty)(?![A-Za-z_])|Assertion |what\(\): |Segmentation fault|Bus error"
 )
 _SIGNALS = ("Segmentation fault", "Bus error")
-_AFTER = re.compile(
+_AFTER = pattern(
     r"(?P<head>[ \t]+Traceback \(most recent)|(?P<code> (?:Code )?+[A-Z]{0,4}+#?+\d{1,6})?+(?: ?\([^()\n]{0,60}\))?+ ?:(?:[ \t]+|(?=[^:\s/\\])|(?P<bare>$))"
     r"|\((?=['\"])|(?P<alone>[ \t]*$)",
     re.MULTILINE,
 )
-_NAME_BEFORE = re.compile(r"[\w.]{0,200}$", re.ASCII)
-_BEFORE_GENERIC = re.compile(
+_NAME_BEFORE = pattern(r"[\w.]{0,200}$", re.ASCII)
+_BEFORE_GENERIC = pattern(
     r"\s*(?:[\w./\\+-]{1,200}(?:\(\d+\))?\s?:[\d:]*\s*){0,3}(?:fatal |internal )?$|.{0,200}[\])]\s*$", re.IGNORECASE
 )
-_PROGRAM = re.compile(r"\s*[\w.-]{1,60}: ")
-_NO_ERROR = re.compile(r"\s*(?:raise|except|assert|return|import|from|if|warnings\.)\b|.{0,400}\braise\s")
-_REPORTERS = re.compile(
+_PROGRAM = pattern(r"\s*[\w.-]{1,60}: ")
+_NO_ERROR = pattern(r"\s*(?:raise|except|assert|return|import|from|if|warnings\.)\b|.{0,400}\braise\s")
+_REPORTERS = pattern(
     r"Caught \w+ in (?:DataLoader worker process|replica|pin memory thread)|ChildFailedError|ProcessRaisedException|ProcessExitedException"
     r"|CUDA kernel errors might be asynchronously reported|RayTaskError|RemoteError|SystemExit|queue\.Empty|KeyboardInterrupt"
     r"|During handling|CalledProcessError|[Ss]ubprocess"
 )
-_CAUSED_BY_LATER = re.compile(
+_CAUSED_BY_LATER = pattern(
     r"During handling of the above exception|Original Traceback|terminated with the following error|Original traceback|"
     r"from user code|The following error|set TORCHDYNAMO_VERBOSE"
 )
-_FRAME = re.compile(
+_FRAME = pattern(
     r"^\s*(?:File \"(?P<file>[^\"\n]{1,400})\", line (?P<line>\d{1,7})(?:, in (?P<function>[^\n]{1,200}))?"
     r"|(?:File )?(?P<cell>(?:~|/|[A-Za-z]:\\|<ipython-input|Input In|Cell In|\./|\.\\)[^\n]{0,400}?)(?:(?::(?P<at>\d{1,7}))?,? in |, line (?P<row>\d{1,7})$)"
     r"(?P<inside>[\w<>.]{0,120})[^\n]{0,400})$",
     re.MULTILINE,
 )
-_ARROW = re.compile(r"^[-–—]{1,8}>\s?(?P<line>\d{1,7})\s?(?P<code>[^\n]*)$", re.MULTILINE)
-_LIBRARY = re.compile(
+_ARROW = pattern(r"^[-–—]{1,8}>\s?(?P<line>\d{1,7})\s?(?P<code>[^\n]*)$", re.MULTILINE)
+_LIBRARY = pattern(
     r"site-packages|dist-packages|[\\/]lib(?:64)?[\\/]python\d|[\\/]Lib[\\/]|<frozen |<__array_function__|<string>|<decorator|envs[\\/][^\\/]+[\\/]lib[\\/]|/opt/conda/lib|_internal"
 )
 _MOST = 12
 """Of a paste with many different errors so many of the first and of the last are told of."""
 
-_TRACEBACK = re.compile(r"Traceback \(most recent call (?:last|first)\)")
+_TRACEBACK = pattern(r"Traceback \(most recent call (?:last|first)\)")
 
 
 def find_errors(view: View) -> list[Spotted]:
