@@ -71,7 +71,6 @@ class Bubblewrap:
             "seccomp": True,
             "tmp": policy.TMP,
             "shared": list(policy.SHARED),
-            "env": {"PYTHONPATH": python.extra} if python.extra else {},
         }
         shared = [policy.TMP, *policy.SHARED]
         unlimited = group is None
@@ -92,7 +91,7 @@ def _command(
     """
     user = policy.BUBBLEWRAP_ROOT if os.geteuid() == 0 else policy.BUBBLEWRAP_USER
     command = [shutil.which("bwrap") or "bwrap", *policy.BUBBLEWRAP, *user]
-    for name, value in policy.environment(policy.TMP).items():
+    for name, value in policy.environment(policy.TMP, python.extra).items():
         command += ["--setenv", name, value]
     command += _system_mounts()
     for folder, size in ((policy.TMP, setup.tmp), ("/dev/shm", setup.shm)):

@@ -65,7 +65,6 @@ class Docker:
             "seccomp": True,
             "tmp": policy.TMP,
             "shared": list(policy.SHARED),
-            "env": {},
         }
         return Started(link, settings, lambda program: job(program, watched=self._gvisor(), shared=[]))
 
@@ -97,8 +96,8 @@ class Docker:
                 stdin_open=True,
                 host_config=client.create_host_config(**host),
             )
-        except APIError as error:
-            raise SandboxError(f"docker makes no container: {error.explanation or error}") from error
+        except (APIError, OSError) as error:
+            raise SandboxError(f"docker makes no container: {_reason(error)}") from error
         return str(created["Id"])
 
 
@@ -118,9 +117,9 @@ class ContainerLink:
             self._attached = attached
             self._socket.settimeout(None)
             client.start(container)
-        except APIError as error:
+        except (APIError, OSError) as error:
             _remove(client, container)
-            reason = str(error.explanation or error)
+            reason = _reason(error)
             if "gpu" in reason:
                 reason = "the engine has no GPU to give (it needs an NVIDIA GPU and the NVIDIA container toolkit)"
             raise SandboxError(f"docker does not start the container: {reason}") from error
@@ -182,15 +181,19 @@ def _client() -> Any:
     try:
         client = docker.APIClient(timeout=60, version="auto", **kwargs_from_env())
         client.ping()
-    except DockerException as error:
+    except (DockerException, OSError) as error:
         where = os.environ.get("DOCKER_HOST", "the default socket")
         raise SandboxError(f"no Docker engine answers at {where}: start one, e.g. sandbox/engine/prepare.sh") from error
     return client
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "explanation", None) or error)
 
 
 def _remove(client: Any, container: str) -> None:
     """Kills and removes a container; one that is already gone is what is wanted."""
     from docker.errors import APIError
 
-    with contextlib.suppress(APIError):
+    with contextlib.suppress(APIError, OSError):
         client.remove_container(container, v=True, force=True)

@@ -43,7 +43,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=folder,
-            env=policy.environment(folder),
+            env=policy.environment(folder, python.extra),
             start_new_session=True,
         )
 
@@ -56,7 +56,6 @@ class Process:
             "seccomp": False,
             "tmp": folder,
             "shared": [],
-            "env": {},
         }
         return Started(PipeLink(process, bury), settings, lambda program: job(program, watched=True, shared=[]))
 

@@ -31,7 +31,7 @@ class Run:
     def __init__(self, job: dict[str, Any]) -> None:
         self._path = job["path"]
         self._source = job["source"]
-        self.finished = _completion(job["nonce"].encode(), REPORT_FD)
+        self.finished = _completion(job.pop("nonce").encode(), REPORT_FD)
 
     def program(self) -> tuple[types.CodeType, dict[str, Any]]:
         """The compiled program and the namespace of a new `__main__`."""

@@ -27,6 +27,7 @@ from typing import Any, cast
 from sandbox.inside import confine, watch
 from sandbox.inside.run import REPORT_FD, Run, prepare, seed_loaded
 
+DESCRIPTORS = 1024  # a worker's own lie just below this number
 MANY_FILES = 2000  # more leftovers than this are not worth the time: a new worker is quicker
 
 
@@ -51,6 +52,9 @@ class Worker:
     def __init__(self, settings: dict[str, Any], pipe: io.BufferedReader) -> None:
         self._settings = settings
         self._requests = pipe
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft < DESCRIPTORS:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, hard))
         self._answers = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, REPORT_FD + 1)
         null = os.open(os.devnull, os.O_RDWR)
         self._control = fcntl.fcntl(pipe.fileno(), fcntl.F_DUPFD_CLOEXEC, REPORT_FD + 1)
@@ -74,7 +78,6 @@ class Worker:
         started = time.monotonic()
         confine.give_up(settings["uid"], settings["seccomp"])
         os.umask(0o022)
-        os.environ.update(settings["env"])
         versions = {"python": sys.version.split()[0]}
         for name in settings["preload"]:
             with contextlib.suppress(ImportError):
@@ -103,7 +106,7 @@ class Worker:
         folder = os.path.join(self._settings["tmp"], "run")
         os.makedirs(folder, exist_ok=True)
         job["path"] = os.path.join(folder, "program.py")
-        with open(job["path"], "w", encoding="utf-8", newline="") as file:
+        with open(job["path"], "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
             file.write(job["source"])
         job["nonce"] = secrets.token_hex(16)
         pipes = {name: os.pipe() for name in ("stdout", "stderr", "record")}
@@ -148,7 +151,7 @@ class Worker:
     def _child(self, job: dict[str, Any], pipes: dict[str, tuple[int, int]], handover: tuple[int, int] | None) -> Run:
         """Turns the forked copy of the worker into the program's process."""
         self._key[:] = bytes(len(self._key))
-        os.setpgid(0, 0) if sys.platform == "darwin" else os.setsid()
+        os.setsid()
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.dup2(pipes["stdout"][1], 1)

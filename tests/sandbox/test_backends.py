@@ -99,6 +99,17 @@ class TestInterpreter:
         assert str(Path.home()) not in folders
         assert "/" not in folders
 
+    @pytest.mark.parametrize("backend", ["process", pytest.param("bubblewrap", marks=pytest.mark.bubblewrap)])
+    def test_packages_in_a_place_of_their_own_are_found(self, tmp_path, monkeypatch, backend):
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+        (tmp_path / "place" / "torch").mkdir(parents=True)
+        (tmp_path / "place" / "torch" / "__init__.py").write_text("__version__ = 'of this place'")
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "place"))
+        programs = [sandbox.Program("import torch\nprint(torch.__version__)", fresh=fresh) for fresh in (True, False)]
+        python = str(tmp_path / "venv" / "bin" / "python")
+        outcomes = sandbox.run(programs, backend=backend, python=python, preload=())
+        assert [outcome.stdout for outcome in outcomes] == ["of this place\n"] * 2, outcomes
+
     def test_outermost(self):
         assert interpreter.outermost({"/a/b", "/a", "/ab", "/c/d"}) == ["/a", "/ab", "/c/d"]
 

@@ -173,6 +173,13 @@ def test_a_broken_worker_is_replaced(backend):
     assert following.stdout == "next\n"
 
 
+@pytest.mark.parametrize("source", ["print('\ud800')", "x = 1\0", "\r\nprint(1)\r\n", "# " + "x" * 300_000])
+def test_odd_sources_are_programs_like_others(source):
+    outcome, following = run([Program(source), Program("print('next')")], backend="process", isolation="all", **QUICK)
+    assert outcome.ended == "exit"
+    assert following.stdout == "next\n"
+
+
 def test_unknown_backend_and_isolation():
     with pytest.raises(
         BackendUnavailable, match="no sandbox backend is called 'jail'; there are docker, bubblewrap, process"
