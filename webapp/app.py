@@ -8,7 +8,21 @@ from typing import Any
 from flask import Flask, request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from webapp import api, assets, discovery, errors, headers, language, limiting, logs, metrics, operations, pages, views
+from webapp import (
+    api,
+    assets,
+    discovery,
+    errors,
+    front,
+    headers,
+    language,
+    limiting,
+    logs,
+    metrics,
+    operations,
+    pages,
+    views,
+)
 from webapp.asking import current_knowledge
 from webapp.knowledge import Library
 from webapp.settings import MAX_TEXT_BYTES, from_environment
@@ -45,7 +59,7 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
         "knowledge": current_knowledge,
     }
     app.url_defaults(_keep_language)
-    for part in (logs, metrics, headers, assets, errors, limiting):
+    for part in (front, logs, metrics, headers, assets, errors, limiting):
         part.init_app(app)
     if app.config["PROXIES"]:
         hops = app.config["PROXIES"]

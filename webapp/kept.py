@@ -13,6 +13,7 @@ from flask import Response, current_app, request
 from markupsafe import Markup
 
 from webapp.asking import current_knowledge
+from webapp.front import keep
 from webapp.language import HTML_LANG, chosen, current
 from webapp.stored import send, store
 
@@ -30,6 +31,7 @@ def kept(render: Callable[P, str]) -> Callable[P, Response]:
         held = _held()
         if key not in held:
             held[key] = store(render(*args, **kwargs).encode(), _headers())
+        keep()
         return send(held[key])
 
     return view

@@ -12,7 +12,7 @@ from werkzeug.http import parse_accept_header
 
 from kb.entry import LANGUAGES, Lang
 
-__all__ = ["HTML_LANG", "catalogue", "chosen", "current", "speak", "topic_name", "translate"]
+__all__ = ["HTML_LANG", "accepted", "catalogue", "chosen", "current", "speak", "topic_name", "translate"]
 
 HTML_LANG: dict[Lang, str] = {"en": "en", "zh": "zh-Hans"}
 
@@ -36,12 +36,13 @@ def current() -> Lang:
     """Return the language of this answer: the address's, what `speak` set, or the best of Accept-Language; English otherwise."""
     lang: Lang | None = g.get("lang")
     if lang is None:
-        lang = g.lang = chosen(request) or _accepted(request.headers.get("Accept-Language", ""))
+        lang = g.lang = chosen(request) or accepted(request.headers.get("Accept-Language", ""))
     return lang
 
 
 @lru_cache(maxsize=256)
-def _accepted(header: str) -> Lang:
+def accepted(header: str) -> Lang:
+    """Return the better of the two languages for an Accept-Language header."""
     best = parse_accept_header(header, LanguageAccept).best_match(LANGUAGES)
     return "zh" if best == "zh" else "en"
 

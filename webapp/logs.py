@@ -9,11 +9,11 @@ import threading
 import time
 from collections import deque
 from multiprocessing.util import Finalize
-from typing import Any, TextIO
+from typing import TextIO
 
 from flask import Flask, Response, g, request
 
-__all__ = ["configure", "init_app"]
+__all__ = ["configure", "init_app", "write"]
 
 log = logging.getLogger("webapp.requests")
 _MOMENT = 0.1
@@ -33,20 +33,24 @@ def configure(kind: str) -> None:
 def init_app(app: Flask) -> None:
     """Log every request of the application."""
     app.before_request(_start)
-    app.after_request(_write)
+    app.after_request(_log)
+
+
+def write(method: str, route: str, status: int, seconds: float, **more: str) -> None:
+    """Log one request."""
+    if log.isEnabledFor(logging.INFO):
+        what = {"method": method, "route": route, "status": status, "ms": round(seconds * 1000, 1), **more}
+        log.info("request", extra={"what": what})
 
 
 def _start() -> None:
     g.started = time.perf_counter()
 
 
-def _write(response: Response) -> Response:
-    if log.isEnabledFor(logging.INFO):
-        rule = request.url_rule.rule if request.url_rule else "-"
-        what: dict[str, Any] = {"method": request.method, "route": rule, "status": response.status_code}
-        what["ms"] = round((time.perf_counter() - g.started) * 1000, 1) if "started" in g else None
-        what |= {name: g.get(name) for name in ("lang", "confidence") if g.get(name)}
-        log.info("request", extra={"what": what})
+def _log(response: Response) -> Response:
+    rule = request.url_rule.rule if request.url_rule else "-"
+    more = {name: g.get(name) for name in ("lang", "confidence") if g.get(name)}
+    write(request.method, rule, response.status_code, time.perf_counter() - g.started, **more)
     return response
 
 

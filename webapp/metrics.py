@@ -10,14 +10,16 @@ from flask import Blueprint, Flask, Response, current_app, g, request
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-__all__ = ["count_lookup", "count_run", "init_app"]
+__all__ = ["Metrics", "count_lookup", "count_request", "count_run", "init_app"]
 
 bp = Blueprint("metrics", __name__)
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 """Upper bounds in seconds: a look-up takes about a millisecond."""
 
 
-class _Metrics(NamedTuple):
+class Metrics(NamedTuple):
+    """The application's numbers."""
+
     registry: CollectorRegistry
     requests: Counter
     latency: Histogram
@@ -29,7 +31,7 @@ class _Metrics(NamedTuple):
 def init_app(app: Flask) -> None:
     """Count the application's requests and, unless the operator switched it off, serve the numbers at /metrics."""
     registry = CollectorRegistry()
-    app.extensions["kb-metrics"] = _Metrics(
+    app.extensions["kb-metrics"] = Metrics(
         registry=registry,
         requests=Counter(
             "kb_requests", "Requests by route, method and status.", ["route", "method", "status"], registry=registry
@@ -49,6 +51,12 @@ def init_app(app: Flask) -> None:
     app.after_request(_count_request)
     if app.config["METRICS"]:
         app.register_blueprint(bp)
+
+
+def count_request(metrics: Metrics, route: str, method: str, status: int, seconds: float) -> None:
+    """Count one request."""
+    metrics.requests.labels(route, method, int(status)).inc()
+    metrics.latency.observe(seconds)
 
 
 def count_lookup(confidence: str, lang: str, seconds: float) -> None:
@@ -73,15 +81,12 @@ def metrics() -> Response:
     return Response(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 
-def _current() -> _Metrics:
-    found: _Metrics = current_app.extensions["kb-metrics"]
+def _current() -> Metrics:
+    found: Metrics = current_app.extensions["kb-metrics"]
     return found
 
 
 def _count_request(response: Response) -> Response:
-    found = _current()
     route = request.url_rule.rule if request.url_rule else "-"
-    found.requests.labels(route, request.method, str(response.status_code)).inc()
-    if "started" in g:
-        found.latency.observe(time.perf_counter() - g.started)
+    count_request(_current(), route, request.method, response.status_code, time.perf_counter() - g.started)
     return response
