@@ -109,7 +109,7 @@ def container(setup: Setup, *, gvisor: bool = False) -> dict[str, Any]:
         "pids_limit": 4 * setup.pids + GVISOR_PIDS if gvisor else setup.pids,
         "nano_cpus": int(setup.cpus * 1e9),
         "shm_size": setup.shm,
-        "tmpfs": {TMP: f"rw,nosuid,nodev,noexec,mode=1777,size={setup.tmp},nr_inodes={INODES}"},
+        "tmpfs": {TMP: f"rw,exec,nosuid,nodev,mode=1777,size={setup.tmp},nr_inodes={INODES}"},
         "oom_score_adj": 500,
         "log_config": {"type": "none", "config": {}},
         "restart_policy": {"Name": "no"},
