@@ -31,7 +31,7 @@ class Token(NamedTuple):
 # The text is lower-cased first and words get their type from a dictionary, not from the pattern: that keeps both the scan and its compilation short.
 # Every repetition is possessive or of bounded length, so no input can make the scan backtrack.
 _INTS = r"-?+(?:\d++|\*)(?:\s*+[,x]\s*+-?+(?:\d++|\*))*+,?+\s*+"
-_SCAN = pattern(
+_ASCII = (
     rf"(?P<shape>torch\.size\(\s*+\[(?:\s*+{_INTS})?+\]\s*+\)|\[\s*+(?:{_INTS})?+\]|\(\s*+{_INTS}\))"
     r"|(?P<long>(?:unsigned|signed|long|short) (?:char|int|long|short)(?!\w))"
     rf"|(?P<drive>[a-z]:[\\/][^\s'\"<>|*?;,()]{{1,400}}+)"
@@ -44,8 +44,11 @@ _SCAN = pattern(
     r"|(?P<num>(?:(?<![\w.)\]])[-+])?\d++(?:\.\d++)?+(?:e[-+]?+\d++)?+)"
     r"|(?P<path>~?+(?:/[\w.@+~%-]{1,200}+){2,40}+)"
     r"|(?P<repr><(?:class|function|module|method|bound method|built-in \w{1,40}+)\s[^<>\n]{1,300}+>)"
-    r"|(?P<cjk>[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]++)"
-    r"|(?P<letters>[^\x00-\x7f\u3000-\u303f\uff00-\uff65]++)",
+)
+_SCAN_ASCII = pattern(_ASCII, re.ASCII)
+_SCAN = pattern(
+    _ASCII
+    + r"|(?P<cjk>[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]++)|(?P<letters>[^\x00-\x7f\u3000-\u303f\uff00-\uff65]++)",
     re.ASCII,
 )
 _DTYPES = frozenset(
@@ -71,7 +74,8 @@ def lex(text: str) -> list[Token]:
         lowered = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
     tokens: list[Token] = []
     skip = 0
-    for match in _SCAN.finditer(lowered):
+    scan = _SCAN_ASCII if lowered.isascii() else _SCAN
+    for match in scan.finditer(lowered):
         start, end = match.span()
         if start < skip:
             continue

@@ -70,6 +70,7 @@ _FRAME = pattern(
     r"(?P<inside>[\w<>.]{0,120})[^\n]{0,400})$",
     re.MULTILINE,
 )
+_FRAME_SIGNS = ('File "', "Traceback", " In[", "In [", ".py:", "ipython", " in <module>", ".py in ")
 _ARROW = pattern(r"^[-–—]{1,8}>\s?(?P<line>\d{1,7})\s?(?P<code>[^\n]*)$", re.MULTILINE)
 _LIBRARY = pattern(
     r"site-packages|dist-packages|[\\/]lib(?:64)?[\\/]python\d|[\\/]Lib[\\/]|<frozen |<__array_function__|<string>|<decorator|envs[\\/][^\\/]+[\\/]lib[\\/]|/opt/conda/lib|_internal"
@@ -96,6 +97,8 @@ def find_errors(view: View) -> list[Spotted]:
 
 def own_frame(view: View, error: Spotted) -> Frame | None:
     """Return the innermost frame of the error's traceback that is neither Python's nor an installed package's."""
+    if not any(sign in view.text for sign in _FRAME_SIGNS):
+        return None
     begin = 0
     for head in _TRACEBACK.finditer(view.text, 0, error.start):
         begin = head.start()
