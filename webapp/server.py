@@ -102,6 +102,8 @@ def _load(settings: Mapping[str, Any]) -> Flask:
 
 def _check_address(host: str, port: int) -> None:
     """Find out before anything is loaded whether the address is free, so that the reason is told plainly."""
+    if not 0 < port < 1 << 16:
+        raise ServeError(f"no port has the number {port}; choose one from 1 to 65535 with --port")
     try:
         family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, proto) as probe:

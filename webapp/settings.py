@@ -9,6 +9,7 @@ from typing import NamedTuple
 __all__ = ["MAX_TEXT_BYTES", "SETTINGS", "Setting", "SettingError", "from_environment"]
 
 PREFIX = "KB_WEB_"
+_TRUTH = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off", ""), False)
 MAX_TEXT_BYTES = 1 << 20
 """The longest text that is looked up, in bytes of UTF-8: more than any traceback, little enough to be answered at once."""
 
@@ -18,11 +19,12 @@ class SettingError(ValueError):
 
 
 class Setting(NamedTuple):
-    """One setting: its name (the variable is `KB_WEB_` and the name), its default, whose type it has, and what it does."""
+    """One setting: its name (the variable is `KB_WEB_` and the name), its default, whose type it has, what it does, and the least number."""
 
     name: str
     default: str | int | float | bool
     what: str
+    least: int = 0
 
 
 SETTINGS = (
@@ -36,10 +38,10 @@ SETTINGS = (
     ),
     Setting("RATE", "120/minute", "lookups that one address may make, in each worker; empty: any number"),
     Setting("REFRESH", 2.0, "seconds between two looks for entries that changed on disk; 0: never"),
-    Setting("WORKERS", 1, "processes that answer"),
-    Setting("THREADS", 4, "threads in each of them"),
+    Setting("WORKERS", 1, "processes that answer", least=1),
+    Setting("THREADS", 4, "threads in each of them", least=1),
     Setting("RUN", False, "whether readers may run an entry's programs, in a sandbox; needs one worker"),
-    Setting("RUN_SLOTS", 1, "programs that run at the same time; the others queue"),
+    Setting("RUN_SLOTS", 1, "programs that run at the same time; the others queue", least=1),
     Setting("RUN_RATE", "12/minute", "programs that one address may start; empty: any number"),
     Setting("RUN_BACKEND", "auto", "the sandbox for that: `auto`, `docker` or `bubblewrap`"),
     Setting(
@@ -62,24 +64,19 @@ def _read(item: Setting, value: str | None) -> str | int | float | bool:
         return item.default
     kind = type(item.default)
     if kind is bool:
-        truth = {
-            "1": True,
-            "true": True,
-            "yes": True,
-            "on": True,
-            "0": False,
-            "false": False,
-            "no": False,
-            "off": False,
-            "": False,
-        }
-        if value.lower() in truth:
-            return truth[value.lower()]
+        if value.lower() in _TRUTH:
+            return _TRUTH[value.lower()]
         raise SettingError(f"{PREFIX}{item.name}={value}: write true or false")
+    if isinstance(item.default, str):
+        return value
+    number: float | None
     try:
-        return kind(value)
+        number = int(value) if isinstance(item.default, int) else float(value)
     except ValueError:
-        raise SettingError(f"{PREFIX}{item.name}={value}: write a number") from None
+        number = None
+    if number is None or not item.least <= number < float("inf"):
+        raise SettingError(f"{PREFIX}{item.name}={value}: write a number from {item.least} on")
+    return number
 
 
 def table() -> str:

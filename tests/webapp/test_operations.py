@@ -67,7 +67,16 @@ def test_settings_come_from_the_environment_with_their_types():
     assert (read["WORKERS"], read["METRICS"], read["REFRESH"], read["URL"]) == (3, False, 0.5, "https://x.example")
 
 
-@pytest.mark.parametrize("wrong", [{"KB_WEB_WORKERS": "many"}, {"KB_WEB_METRICS": "perhaps"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"KB_WEB_WORKERS": "many"},
+        {"KB_WEB_WORKERS": "0"},
+        {"KB_WEB_PROXIES": "-1"},
+        {"KB_WEB_REFRESH": "nan"},
+        {"KB_WEB_METRICS": "perhaps"},
+    ],
+)
 def test_a_wrong_setting_is_named(wrong):
     with pytest.raises(SettingError, match=next(iter(wrong))):
         from_environment(wrong)
@@ -76,6 +85,12 @@ def test_a_wrong_setting_is_named(wrong):
 def test_a_wrong_rate_is_named(library):
     with pytest.raises(SettingError, match="KB_WEB_RATE=often"):
         create_app({"LIBRARY": library, "RATE": "often"})
+
+
+@pytest.mark.parametrize("port", [0, -1, 99999])
+def test_an_impossible_port_is_told_in_one_line(port):
+    with pytest.raises(ServeError, match="no port has the number"):
+        serve(port=port)
 
 
 def test_a_taken_address_is_told_in_one_line(unused_port_server):
