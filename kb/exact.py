@@ -85,8 +85,11 @@ def _judged(index: Index, view: View, tokens: Sequence[Token], errors: Sequence[
         type_ = template["type"].lower()
         typed = bool(type_) and hit.start > 0 and tokens[hit.start - 1].text.rpartition(".")[2] == type_
         rank = error_at(view, errors, tokens[hit.start].start)
-        ended = hit.end == len(tokens) or (rank < len(errors) and _is_all_of_it(view, tokens, hit, errors[rank]))
+        error = errors[rank] if rank < len(errors) else None
+        ended = hit.end == len(tokens) or (error is not None and _is_all_of_it(view, tokens, hit, error))
         confidence = _confidence(hit, template, typed, ended=ended)
+        if error is not None and not (hit.whole and not template["tail"]) and _is_of_another(view, tokens, hit, error, type_):
+            confidence = None
         if template["bare"]:
             confidence = "likely" if rank < len(errors) and errors[rank].start == tokens[hit.start].start else None
         if confidence:
@@ -125,11 +128,25 @@ def _line_start(text: str, offset: int) -> int:
     return offset - len(text[start:offset].lstrip())
 
 
+def _is_of_another(view: View, tokens: Sequence[Token], hit: Hit, error: Spotted, type_: str) -> bool:
+    """Tell whether a part of a template stands in an error that says something else: of another type, or in its middle.
+
+    `list index out of range` is no beginning of `index out of range in self`.
+    """
+    if type_ and error.type and error.type.rpartition(".")[2].lower() != type_:
+        return True
+    return hit.whole is False and bool(_before(view, tokens, hit, error))
+
+
+def _before(view: View, tokens: Sequence[Token], hit: Hit, error: Spotted) -> str:
+    """Return what the error's message says before the hit."""
+    return view.text[error.message_start : tokens[hit.start].start].strip(" '\"`([{:")
+
+
 def _is_all_of_it(view: View, tokens: Sequence[Token], hit: Hit, error: Spotted) -> bool:
     """Tell whether the hit is the error's message from its first word to the end of its line."""
     line_end = view.text.find("\n", error.message_start) % (len(view.text) + 1)
-    starts_it = not view.text[error.message_start : tokens[hit.start].start].strip(" '\"`([{:")
-    return starts_it and tokens[hit.end].start > line_end
+    return not _before(view, tokens, hit, error) and tokens[hit.end].start > line_end
 
 
 def _confidence(hit: Hit, template: dict[str, Any], typed: bool, *, ended: bool) -> Confidence | None:

@@ -19,8 +19,12 @@ from kb.vectors import MESSAGE, SATURATION, Phrase
 __all__ = ["Traits", "matches_by_words"]
 
 _CANDIDATES = 20
-_LEAST_SHARED = 3.0
-"""The BM25 score, in nats, from which a question is answered."""
+_LEAST_SHARED = 4.5
+"""The BM25 score, in nats, from which a question is answered; less will do where it has a title or an alias in it."""
+
+_STRANGE = {"RuntimeError": 0.45}
+_STRANGER = 0.9
+"""How alike a message must be that nothing shows to come from PyTorch: most errors of other types are not its own."""
 
 _PHRASE, _MESSAGE = 2.0, 10.0
 """What a title or alias like the paste, and a message like its error, add to the BM25 score."""
@@ -33,7 +37,7 @@ _BEYOND = 0.3
 _MOST_MENDED = 400
 """Words looked up for a misspelling in one paste."""
 
-_PYTORCH = re.compile(r"torch|aten|\bATen\b|\bTHC|c10|CUDA|cuda|NCCL|nccl|cudnn|cublas")
+_PYTORCH = re.compile(r"torch|\baten\b|\bATen\b|\bTHC|c10|CUDA|cuda|NCCL|nccl|cudnn|cublas")
 
 
 class Traits(NamedTuple):
@@ -133,10 +137,13 @@ def _sure(index: Index, first: Traits, covered: float, view: View, errors: Seque
     """
     main = next((error for error in errors if error.role == "error"), None)
     if main is None:
-        return first.bm25 >= _LEAST_SHARED
+        return first.bm25 >= _LEAST_SHARED or (first.bm25 >= 0.6 * _LEAST_SHARED and first.phrase >= 1)
     if not main.message:
         return bool(index.vectors.count(main.type.lower())) and first.bm25 >= 2 * _LEAST_SHARED
-    return 3 * first.message + 2 * covered + _from_pytorch(view, main) >= _LIKE_ENOUGH
+    own = _from_pytorch(view, main)
+    if not own and first.message < _STRANGE.get(main.type, _STRANGER):
+        return False
+    return 3 * first.message + 2 * covered + own >= _LIKE_ENOUGH
 
 
 def _from_pytorch(view: View, error: Spotted) -> bool:

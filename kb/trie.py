@@ -194,14 +194,15 @@ class Trie:
             text = token[0]
             found = known.get(text)
             if found is None:
-                found = known[text] = self._number(text, token[1])
+                found = known[text] = self._number(token)
             ids.append(found)
         return ids
 
-    def _number(self, text: str, kind: str) -> int:
+    def _number(self, token: Token) -> int:
         """Return a word's number; of two sentences glued together, as in `not allowed.You can`, that of the first one's last word."""
+        text, kind, _, raw = token
         found = self._words.number(text)
-        if not found and kind == "word" and "." in text:
+        if not found and kind == "word" and raw.partition(".")[2][:1].isupper():
             found = self._words.number(text.partition(".")[0])
         return found + _FIRST_WORD if found else 0
 
