@@ -22,7 +22,7 @@ from kb.card import make_card
 from kb.corpus import Corpus, entry_files
 from kb.entry import Block, Case, Entry, Fault, Message, Prose, Text
 from kb.index import CURRENT, LISTING, MAIN, Index
-from kb.ledger import load_ledgers
+from kb.ledger import Ledgers, load_ledgers
 from kb.lexer import lex
 from kb.parse import parse
 from kb.pattern import OPEN, Slot
@@ -34,7 +34,7 @@ from kb.trie import trie_sections
 from kb.words import FOLDER as WORDS
 from kb.words import entry_texts, write_words
 
-__all__ = ["build", "template_sections", "templates_of"]
+__all__ = ["build", "template_sections", "templates_of", "write_index"]
 
 _PARSED = "parsed.jsonl"
 _SHORTEST_TAIL = 5
@@ -72,7 +72,11 @@ def templates_of(entry: Entry) -> Iterator[Template]:
 
 def _fill(new: str, current: str, folders: Sequence[str], stamps: str) -> None:
     corpus = _corpus(new, current, folders)
-    ledgers = load_ledgers([Path(folder) for folder in folders])
+    write_index(new, corpus, load_ledgers([Path(folder) for folder in folders]), stamps)
+
+
+def write_index(folder: str, corpus: Corpus, ledgers: Ledgers, stamps: str = "") -> None:
+    """Write the index of these entries into a folder that exists; `stamps` says of which files it is made."""
     entries = list(corpus)
     sections = template_sections(entries)
     heads = [
@@ -95,9 +99,9 @@ def _fill(new: str, current: str, folders: Sequence[str], stamps: str) -> None:
     sections |= string_sections("slugs", numbers)
     sections["slugs.entry"] = array("I", [0, *numbers.values()])
     sections |= spell_sections(_vocabulary(entries))
-    sections |= write_words(os.path.join(new, WORDS), entries, ledgers.printed())
-    write_arrays(os.path.join(new, MAIN), sections)
-    Path(new, LISTING).write_text(stamps, "utf-8")
+    sections |= write_words(os.path.join(folder, WORDS), entries, ledgers.printed())
+    write_arrays(os.path.join(folder, MAIN), sections)
+    Path(folder, LISTING).write_text(stamps, "utf-8")
 
 
 def template_sections(entries: Sequence[Entry]) -> dict[str, Any]:
