@@ -112,7 +112,6 @@ class _Session:
         self._batches = batches
         self._on_output = on_output
         self._on_outcome = on_outcome
-        self._asked = cancel
         self._cancel = _Either(cancel)
         self._lock = threading.RLock()
         self._outcomes: dict[int, Outcome] = {}

@@ -111,14 +111,15 @@ class ContainerLink:
         self._container = container
         self._errors = b""
         self._death: Death | None = None
+        self._attached: Any = None
         try:
-            attached = client.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
-            self._socket: Any = getattr(attached, "_sock", attached)
-            self._attached = attached
+            self._attached = client.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+            self._socket: Any = getattr(self._attached, "_sock", self._attached)
             self._socket.settimeout(None)
             client.start(container)
         except (APIError, OSError) as error:
             _remove(client, container)
+            self._hang_up()
             reason = _reason(error)
             if "gpu" in reason:
                 reason = "the engine has no GPU to give (it needs an NVIDIA GPU and the NVIDIA container toolkit)"
@@ -162,12 +163,16 @@ class ContainerLink:
             exited = "" if state.get("Running") else f"its first process ended with status {state.get('ExitCode')}"
             self._death = Death(bool(state.get("OOMKilled")), last_line(self._errors) or exited)
             _remove(self._client, self._container)
+            self._hang_up()
+            self._client.close()
+        return self._death
+
+    def _hang_up(self) -> None:
+        if self._attached is not None:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
             self._attached.close()
             self._socket.close()
-            self._client.close()
-        return self._death
 
 
 def _client() -> Any:

@@ -22,7 +22,7 @@ import signal
 import sys
 import time
 import weakref
-from typing import Any, cast
+from typing import Any
 
 from sandbox.inside import confine, watch
 from sandbox.inside.run import REPORT_FD, Run, prepare, seed_loaded
@@ -51,7 +51,6 @@ class Worker:
 
     def __init__(self, settings: dict[str, Any], pipe: io.BufferedReader) -> None:
         self._settings = settings
-        self._requests = pipe
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft < DESCRIPTORS:
             resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, hard))
@@ -69,7 +68,6 @@ class Worker:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.set_wakeup_fd(wakeup_writer, warn_on_full_buffer=False)
-        self._wakeup_writer = wakeup_writer
         self._key = bytearray(os.urandom(16))
 
     def serve(self) -> Run:
@@ -125,15 +123,10 @@ class Worker:
         seconds = time.monotonic() - started
         for reader in readers:
             os.close(reader)
-        signalled = ending.status is not None and os.WIFSIGNALED(ending.status)
-        exited = ending.status is not None and os.WIFEXITED(ending.status)
-        status = cast(int, ending.status)
         self._answer(
             event="outcome",
             id=job["id"],
-            ended=ending.reason or ("signal" if signalled or not exited else "exit"),
-            exit_code=os.WEXITSTATUS(status) if exited else None,
-            signal=os.WTERMSIG(status) if signalled else None,
+            **_status(ending),
             finished=ending.record == job["nonce"].encode(),
             truncated=ending.truncated,
             seconds=seconds,
@@ -176,6 +169,16 @@ class Worker:
         for folder, found in self._found.items():
             clean = _empty(folder, found) and clean
         return clean and _state() == self._state
+
+
+def _status(ending: watch.Ending) -> dict[str, Any]:
+    """What ended the program, with its exit code or signal; one that could not be ended has neither."""
+    code = signalled = None
+    if ending.status is not None and os.WIFEXITED(ending.status):
+        code = os.WEXITSTATUS(ending.status)
+    elif ending.status is not None:
+        signalled = os.WTERMSIG(ending.status)
+    return {"ended": ending.reason or ("signal" if code is None else "exit"), "exit_code": code, "signal": signalled}
 
 
 def _settle() -> None:

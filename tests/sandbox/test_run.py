@@ -218,6 +218,14 @@ def test_cuda_is_for_reviewed_programs_only(name):
     assert "trust_gpu" in outcome.detail
 
 
+@pytest.mark.docker
+@pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="this machine has a GPU")
+def test_an_engine_without_a_gpu_says_so():
+    outcome = run([Program("pass", device="cuda")], backend="docker", trust_gpu=True)[0]
+    assert outcome.ended == "refused"
+    assert "the engine has no GPU to give" in outcome.detail
+
+
 def test_what_is_killed_leaves_nothing_running(backend):
     """The run itself is killed with SIGKILL; its programs end with it, and the next run removes what is left."""
     source = textwrap.dedent(f"""
