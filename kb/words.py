@@ -42,7 +42,7 @@ WEIGHTS = {
 }
 """How much a term counts in each field."""
 
-_MAX_POSTINGS = 12_000
+_MAX_POSTINGS = 6_000
 """Postings read for one query."""
 
 _MAX_TERMS = 60
