@@ -28,14 +28,18 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::)[A-Za-z_][A-Za-z0-9_]*)*|
 _CALLED = re.compile(rf"{CALL}\w+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+[a-z]?")
 _STOP = frozenset(
-    "a an the and or but if of to in on at by for from with without into as is are was were be been being am it its this that these those there here i me my we "
-    "our you your he she they them their do does did doing done have has had having can could will would shall should may might must not no nor so than then "
-    "too very just also only own same such what which who whom how why when where while during about above below up down out off over under again further once "
-    "all any both each few more most other some s t don don't doesn didn isn aren wasn won can't cannot get gets got getting give gives given try tried trying "
-    "use uses used using want wants know please help thanks thank hi hello hey anyone someone somebody everyone thing things problem problems issue question "
-    "think seem seems like way make makes made need needs say says tell see seen look looks find found let put set now still even however well much many lot "
-    "one two first second after before because since until between through per via etc e g ie eg im ive dont cant doesnt self cls none true false return def "
-    "print py python torch pytorch nn x y z n i j k ok yes maybe sure really actually basically simply something anything nothing happen happens happened".split()
+    (
+        "a an the and or but if of to in on at by for from with without into as is are was were be been being am it its this that these "
+        "those there here i me my we our you your he she they them their do does did doing done have has had having can could will would "
+        "shall should may might must not no nor so than then too very just also only own same such what which who whom how why when where "
+        "while during about above below up down out off over under again further once all any both each few more most other some s t don "
+        "don't doesn didn isn aren wasn won can't cannot get gets got getting give gives given try tried trying use uses used using want "
+        "wants know please help thanks thank hi hello hey anyone someone somebody everyone thing things problem problems issue question "
+        "think seem seems like way make makes made need needs say says tell see seen look looks find found let put set now still even "
+        "however well much many lot one two first second after before because since until between through per via etc e g ie eg im ive dont "
+        "cant doesnt self cls none true false return def print py python torch pytorch nn x y z n j k ok yes maybe sure really actually "
+        "basically simply something anything nothing happen happens happened"
+    ).split()
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kb.clean import plain, rewrap
+from kb.clean import View, plain, rewrap
 from kb.exact import matches_by_message
 from kb.index import Index, open_index
 from kb.lexer import lex

@@ -26,11 +26,11 @@ from kb.ledger import Ledgers, load_ledgers
 from kb.lexer import lex
 from kb.parse import parse
 from kb.pattern import OPEN, Slot
+from kb.plant import trie_sections
 from kb.spell import spell_sections
 from kb.stamps import listing
 from kb.store import StoreError, blob_sections, string_sections, write_arrays
 from kb.template import Template, TemplateError, compile_template
-from kb.trie import trie_sections
 from kb.words import FOLDER as WORDS
 from kb.words import entry_texts, write_words
 
@@ -234,7 +234,7 @@ def _corpus(new: str, current: str, folders: Sequence[str]) -> Corpus:
 
 def _restored(data: dict[str, Any], path: Path) -> Entry:
     """Return the entry that `asdict` turned into plain data."""
-    lists = {key: tuple(data[key]) for key in ("apis", "tags", "sources", "related", "also")}
+    lists: dict[str, Any] = {key: tuple(data[key]) for key in ("apis", "tags", "sources", "related", "also")}
     cases = [{**case, "repro": Block(**case["repro"]), "fix": Block(**case["fix"])} for case in data["cases"]]
     return Entry(
         **{key: data[key] for key in ("id", "topic", "kind", "source")},

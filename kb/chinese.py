@@ -5,28 +5,38 @@
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 __all__ = ["Concept", "concepts", "cut", "has_chinese", "to_simplified"]
 
-TERMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "terms.txt")
+TERMS = Path(__file__).parent / "data/terms.txt"
 _FREQUENCY = 20_000
 """How often, in jieba's count, the field's terms are taken to occur: enough to be preferred to the words inside them."""
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _HAN_RUN = re.compile(r"[\u3400-\u9fff]+")
 _EMPTY = frozenset(
-    "的 了 是 在 我 我们 你 您 他 她 它 们 咱 就 都 也 还 又 和 与 及 或 或者 但 但是 而 而且 把 被 让 给 对 对于 从 到 向 为 为了 因为 由于 所以 因此 如果 要是 假如 那 那么 这 这个 "
-    "那个 这样 那样 这么 那么 这里 那里 这边 这种 那种 这些 那些 有 没 没有 个 一个 一 二 两 三 几 第一 第二 每 某 些 吗 呢 吧 啊 呀 哦 嘛 啦 请 请问 问 想 想问 想要 想请问 一下 什么 怎 怎么 怎样 如何 "
-    "为什么 为何 怎么办 怎么回事 回事 怎么样 哪 哪里 哪个 哪些 多少 可以 能 能够 会 要 需要 应该 必须 得 地 着 过 上 下 中 里 内 外 后 前 时 时候 之后 之前 以后 以前 然后 接着 现在 目前 今天 已经 正在 还是 仍然 "
-    "依然 只 只有 只是 就是 不是 是不是 有没有 能不能 会不会 可不可以 不 无 非 大家 大佬 各位 楼主 作者 老师 博主 朋友 谢谢 感谢 你好 您好 求助 求 求教 请教 问题 出现 遇到 碰到 发现 知道 觉得 感觉 认为 以为 "
-    "很 非常 太 最 更 比较 特别 十分 挺 蛮 有点 其实 其他 其它 别的 另外 另 自己 自己的 本人 情况 以及 等 等等 之 其 此 该 该怎么 用 使用 用到 进行 通过 根据 按照 关于 的话 的时候 来 去 做 弄 搞 看 看到 看看 看过 "
-    "说 说是 讲 写 写着 跑 跑到 放 放到 拿 拿到 起来 出来 下来 上去 下去 办法 方法 解决 处理 解决办法 处理办法 却 比 反而 明明 居然 竟然 突然 忽然 好像 似乎 大概 可能 也许 应当 直接 一直 总是 老是 经常 有时 "
-    "有时候 一样 一些 一点 一次 一种 一张 一块 一段 一会 一会儿 全部 全都 都是 所有 任何 整个 各 各种 多 少 大 小 好 好像 好的 不好 行 不行 可 可是 不过 只要 只能 才 才能 再 再次 刚 刚刚 刚才 先 最后 首先 其次 "
-    "里面 外面 上面 下面 后面 前面 地方 东西 事 事情 原因 意思 帮忙 帮 麻烦 解答 回答 帮助 指点 希望 试 试过 尝试 改 改成 改了 代码 程序 算 成 变成 当 跟 同 像 以 于 由 且 虽然 即使 无论 不管 除了 包括 例如 比如 如下 如图 截图 附上".split()
+    (
+        "的 了 是 在 我 我们 你 您 他 她 它 们 咱 就 都 也 还 又 和 与 及 或 或者 但 但是 而 而且 把 被 让 给 对 "
+        "对于 从 到 向 为 为了 因为 由于 所以 因此 如果 要是 假如 那 那么 这 这个 那个 这样 那样 这么 这里 那里 "
+        "这边 这种 那种 这些 那些 有 没 没有 个 一个 一 二 两 三 几 第一 第二 每 某 些 吗 呢 吧 啊 呀 哦 嘛 啦 请 "
+        "请问 问 想 想问 想要 想请问 一下 什么 怎 怎么 怎样 如何 为什么 为何 怎么办 怎么回事 回事 怎么样 哪 "
+        "哪里 哪个 哪些 多少 可以 能 能够 会 要 需要 应该 必须 得 地 着 过 上 下 中 里 内 外 后 前 时 时候 之后 "
+        "之前 以后 以前 然后 接着 现在 目前 今天 已经 正在 还是 仍然 依然 只 只有 只是 就是 不是 是不是 有没有 "
+        "能不能 会不会 可不可以 不 无 非 大家 大佬 各位 楼主 作者 老师 博主 朋友 谢谢 感谢 你好 您好 求助 求 "
+        "求教 请教 问题 出现 遇到 碰到 发现 知道 觉得 感觉 认为 以为 很 非常 太 最 更 比较 特别 十分 挺 蛮 有点 "
+        "其实 其他 其它 别的 另外 另 自己 自己的 本人 情况 以及 等 等等 之 其 此 该 该怎么 用 使用 用到 进行 "
+        "通过 根据 按照 关于 的话 的时候 来 去 做 弄 搞 看 看到 看看 看过 说 说是 讲 写 写着 跑 跑到 放 放到 拿 "
+        "拿到 起来 出来 下来 上去 下去 办法 方法 解决 处理 解决办法 处理办法 却 比 反而 明明 居然 竟然 突然 "
+        "忽然 好像 似乎 大概 可能 也许 应当 直接 一直 总是 老是 经常 有时 有时候 一样 一些 一点 一次 一种 一张 "
+        "一块 一段 一会 一会儿 全部 全都 都是 所有 任何 整个 各 各种 多 少 大 小 好 好的 不好 行 不行 可 可是 "
+        "不过 只要 只能 才 才能 再 再次 刚 刚刚 刚才 先 最后 首先 其次 里面 外面 上面 下面 后面 前面 地方 东西 "
+        "事 事情 原因 意思 帮忙 帮 麻烦 解答 回答 帮助 指点 希望 试 试过 尝试 改 改成 改了 代码 程序 算 成 变成 "
+        "当 跟 同 像 以 于 由 且 虽然 即使 无论 不管 除了 包括 例如 比如 如下 如图 截图 附上"
+    ).split()
 )
 
 
@@ -42,7 +52,7 @@ class Concept(NamedTuple):
 def concepts() -> tuple[Concept, ...]:
     """Return the concepts of `kb/data/terms.txt`, whose head explains the format."""
     found = []
-    with open(TERMS, encoding="utf-8") as file:
+    with TERMS.open(encoding="utf-8") as file:
         for line in file:
             if line.strip() and not line.startswith("#"):
                 name, en, zh = (part.strip() for part in line.split(";"))
@@ -93,10 +103,10 @@ def _traditional() -> frozenset[str]:
     """Return the characters that only Traditional text has, by OpenCC's tables."""
     import opencc
 
-    folder = os.path.join(os.path.dirname(opencc.__file__), "dictionary")
+    folder = Path(opencc.__file__).parent / "dictionary"
     tables = []
     for name in ("TSCharacters.txt", "STCharacters.txt"):
-        with open(os.path.join(folder, name), encoding="utf-8") as file:
+        with (folder / name).open(encoding="utf-8") as file:
             tables.append(dict(line.rstrip("\n").split("\t", 1) for line in file if "\t" in line))
     simplified = {letter for values in tables[0].values() for letter in values.split()}
     return frozenset(tables[0]) - simplified - frozenset(tables[1])

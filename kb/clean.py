@@ -97,16 +97,13 @@ class View(NamedTuple):
 def plain(text: str) -> View:
     """Return the paste as plain text: ranks one after the other, repeated lines once."""
     text = text.replace("\r\n", "\n")
-    if len(text) > MAX_CHARS:
-        lines = _excerpt(text)
-    else:
-        lines = list(enumerate(text.split("\n"), 1))
+    lines = _excerpt(text) if len(text) > MAX_CHARS else list(enumerate(text.split("\n"), 1))
     if _UNUSUAL.search(text):
         lines = [(number, _fold(line)) for number, line in lines]
     groups: dict[str, list[tuple[int, str]]] = {"": []}
     last = ""
-    for number, line in lines:
-        label, line = _strip_prefixes(line)
+    for number, printed in lines:
+        label, line = _strip_prefixes(printed)
         if line == last and line.strip():
             continue
         last = line

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from kb.answer import Answer, lookup
@@ -84,7 +85,7 @@ class _Judged:
 def read_queries(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """Return the queries of a file with an object per line; raises ValueError that names the line of one that is none."""
     queries = []
-    with open(path, encoding="utf-8") as file:
+    with Path(path).open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
@@ -97,7 +98,7 @@ def read_queries(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
                 or not isinstance(query.get("text"), str)
                 or not isinstance(query.get("slug"), str)
             ):
-                raise ValueError(f"{path}:{number}: a query is an object with 'text' and 'slug'")
+                raise ValueError(f"{path}:{number}: a query is an object with 'text' and 'slug'")  # noqa: TRY004 - about the file
             queries.append({**query, "line": number})
     return queries
 
@@ -133,7 +134,9 @@ def evaluate(
 
 def format_report(report: Report, *, failures: bool = False) -> str:
     """Return the report as a table for a terminal, followed by the failures when they are asked for."""
-    rows = [("group", "queries", "none", "recall@1", "recall@3", "MRR", "none declined", "wrongly declined", "ms")]
+    rows: list[tuple[str, ...]] = [
+        ("group", "queries", "none", "recall@1", "recall@3", "MRR", "none declined", "wrongly declined", "ms")
+    ]
     for name, f in report.groups.items():
         rates = (f.recall1, f.recall3, f.mrr, f.declined_none, f.declined_wrongly)
         rows.append(

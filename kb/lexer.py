@@ -82,10 +82,7 @@ def lex(text: str) -> list[Token]:
         kind = match.lastgroup or "word"
         folded = match.group()
         if kind == "word":
-            if "/" in folded or "\\" in folded:
-                kind = "path" if _is_file(folded) else "words"
-            else:
-                kind = _word_type(folded)
+            kind = _slashed_type(folded) if "/" in folded or "\\" in folded else _word_type(folded)
             if kind in ("path", "device") and (index := _INDEX.match(lowered, end)):
                 folded += index.group()
                 end = skip = index.end()
@@ -128,8 +125,8 @@ def _word_type(word: str) -> str:
     return "word"
 
 
-def _is_file(run: str) -> bool:
-    return run.rpartition(".")[2] in _SUFFIXES
+def _slashed_type(run: str) -> str:
+    return "path" if run.rpartition(".")[2] in _SUFFIXES else "words"
 
 
 def _slashed(run: str, start: int) -> list[Token]:

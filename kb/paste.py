@@ -73,7 +73,8 @@ _FRAME = pattern(
 _FRAME_SIGNS = ('File "', "Traceback", " In[", "In [", ".py:", "ipython", " in <module>", ".py in ")
 _ARROW = pattern(r"^[-–—]{1,8}>\s?(?P<line>\d{1,7})\s?(?P<code>[^\n]*)$", re.MULTILINE)
 _LIBRARY = pattern(
-    r"site-packages|dist-packages|[\\/]lib(?:64)?[\\/]python\d|[\\/]Lib[\\/]|<frozen |<__array_function__|<string>|<decorator|envs[\\/][^\\/]+[\\/]lib[\\/]|/opt/conda/lib|_internal"
+    r"site-packages|dist-packages|[\\/]lib(?:64)?[\\/]python\d|[\\/]Lib[\\/]|envs[\\/][^\\/]+[\\/]lib[\\/]|/opt/conda/lib"
+    r"|<frozen |<__array_function__|<string>|<decorator"
 )
 _MOST = 12
 """Of a paste with many different errors so many of the first and of the last are told of."""

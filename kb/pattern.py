@@ -113,25 +113,27 @@ def _match(
             at += used
             i += 1
             continue
-        if isinstance(piece, str):
-            if piece != token.text and not token.text.startswith(piece + "."):
-                return None
-        elif piece.type in OPEN:
+        if isinstance(piece, Slot) and piece.type in OPEN:
             rest = _match_open(pieces, at, tokens, i, failed)
             return None if rest is None else (rest[0], values | rest[1])
-        elif piece.prefix or piece.suffix:
-            middle = inside(piece, token)
-            if not middle:
-                return None
-            if piece.name:
-                values[piece.name] = middle
-        elif not accepts(piece.type, token):
+        if not _fits(piece, token, values):
             return None
-        elif piece.name:
-            values[piece.name] = token.raw
         at += 1
         i += 1
     return i, values
+
+
+def _fits(piece: str | Slot, token: Token, values: dict[str, str]) -> bool:
+    """Tell whether one token stands for the piece, and note its value.
+
+    A sentence may be glued to the last word of one: `not allowed.You can` is one token.
+    """
+    if isinstance(piece, str):
+        return piece == token.text or token.text.startswith(piece + ".")
+    value = inside(piece, token) if piece.prefix or piece.suffix else token.raw if accepts(piece.type, token) else ""
+    if value and piece.name:
+        values[piece.name] = value
+    return bool(value)
 
 
 def _match_numbers(pieces: Sequence[str | Slot], at: int, token: Token, values: dict[str, str]) -> int:

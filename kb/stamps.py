@@ -20,7 +20,7 @@ def entry_folder_names(extra: Iterable[str | os.PathLike[str]] = ()) -> list[str
     places = (os.path.join(_PACKAGE, "_entries"), os.path.join(os.path.dirname(_PACKAGE), "entries"))
     shipped = [folder for folder in places if os.path.isdir(folder)][:1]
     named = [part for part in os.environ.get("KB_ENTRIES", "").split(os.pathsep) if part]
-    return [os.path.abspath(part) for part in [*shipped, *named, *map(os.fspath, extra)]]
+    return [os.path.abspath(part) for part in [*shipped, *named, *(os.fspath(part) for part in extra)]]
 
 
 def cache_root() -> str:

@@ -11,7 +11,7 @@ import struct
 import sys
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, cast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Arrays:
         start = self._base + offset
         if start + length > len(self._view):
             raise StoreError("the index is cut short")
-        return self._view[start : start + length].cast(code)
+        return self._view[start : start + length].cast(cast(Literal["B", "I", "Q"], code))
 
     def __contains__(self, name: str) -> bool:
         return name in self._directory

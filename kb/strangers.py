@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -41,7 +40,7 @@ def strangers(corpus: Corpus, printed: Mapping[str, str]) -> list[Stranger]:
     entries = list(corpus)
     given = {entry.id: {template.pieces for template in templates_of(entry)} for entry in entries}
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "templates")
+        path = f"{folder}/templates"
         write_arrays(path, template_sections(entries))
         arrays = Arrays(path)
         trie, owners, blobs = Trie(arrays), arrays["templates.owner"], Blobs(arrays, "templates")

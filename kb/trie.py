@@ -11,23 +11,19 @@ from typing import NamedTuple
 
 from kb.lexer import Token, numbers
 from kb.pattern import MAX_OPEN, OPEN, PLACEHOLDERS, Slot, accepts, inside
-from kb.store import Arrays, HashSlots, StringTable, hash_slots, string_sections
+from kb.store import Arrays, HashSlots, StringTable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from array import array
+__all__ = ["FIRST_WORD", "ROOT", "SEVERAL", "TYPES", "Hit", "Trie"]
 
-__all__ = ["Hit", "Trie", "trie_sections"]
-
-_TYPES = {type_: number for number, type_ in enumerate(PLACEHOLDERS, 1)}
-_FIRST_WORD = 32
+TYPES = {type_: number for number, type_ in enumerate(PLACEHOLDERS, 1)}
+FIRST_WORD = 32
 """Token numbers below this are placeholder types; a word's number in the string table is shifted by it."""
 
 _MAX_STEPS = 150_000
 """The most steps that one look-up takes over all starting places, against pastes made to be slow; a real one takes some hundreds."""
 
-_ROOT = 1
-_SEVERAL = 0xFFFFFFFF
+ROOT = 1
+SEVERAL = 0xFFFFFFFF
 _LEAST_LITERALS = 3
 """The fewest words of a template's beginning that are worth telling of."""
 
@@ -48,87 +44,6 @@ class Hit(NamedTuple):
     whole: bool
 
 
-def trie_sections(templates: Sequence[Sequence[str | Slot]], owners: Sequence[int]) -> dict[str, array[int] | bytes]:
-    """Return the tree's sections for `kb.store`: templates are numbered from 0 in their order, `owners` says whose each is.
-
-    A template does not begin with an open placeholder.
-    """
-    from array import array
-
-    words: dict[str, int] = {}
-    edges: dict[int, int] = {}
-    masks, below, owner, glued = array("I", [0, 0]), array("I", [0, 0]), array("I", [0, 0]), [[], []]  # type: ignore[var-annotated]
-    ends: list[list[int]] = [[], []]
-    remaining = [0, 0]
-
-    def word(text: str) -> int:
-        return words.setdefault(text, len(words) + 1) + _FIRST_WORD
-
-    def new_node() -> int:
-        for column in (masks, below, owner):
-            column.append(0)
-        glued.append([])
-        ends.append([])
-        remaining.append(1 << 30)
-        return len(ends) - 1
-
-    def child(node: int, piece: str | Slot) -> int:
-        if isinstance(piece, Slot) and (piece.prefix or piece.suffix):
-            key = (
-                _TYPES[piece.type],
-                word(piece.prefix) if piece.prefix else 0,
-                word(piece.suffix) if piece.suffix else 0,
-            )
-            for *other, to in glued[node]:
-                if tuple(other) == key:
-                    return int(to)
-            to = new_node()
-            glued[node].append((*key, to))
-            return to
-        number = word(piece) if isinstance(piece, str) else _TYPES[piece.type]
-        if isinstance(piece, Slot):
-            masks[node] |= 1 << number
-        key_ = (node << 32) | number
-        if key_ not in edges:
-            edges[key_] = new_node()
-        return edges[key_]
-
-    for number, pieces in enumerate(templates):
-        if not pieces:
-            continue
-        node = 1
-        for depth, piece in enumerate(pieces, 1):
-            node = child(node, piece)
-            left = len(pieces) - depth
-            if left < remaining[node]:
-                remaining[node], below[node] = left, number
-            owner[node] = owners[number] + 1 if owner[node] in (0, owners[number] + 1) else _SEVERAL
-        ends[node].append(number)
-
-    lists, starts = array("I", [0]), array("I")
-    for node, found in enumerate(ends):
-        if not found and not glued[node]:
-            starts.append(0)
-            continue
-        starts.append(len(lists))
-        lists.append(len(found))
-        lists.extend(found)
-        lists.append(len(glued[node]))
-        for row in glued[node]:
-            lists.extend(row)
-    slots, children = hash_slots(list(edges), list(edges.values()))
-    return {
-        "trie.edges": slots,
-        "trie.children": children,
-        "trie.masks": masks,
-        "trie.below": below,
-        "trie.owner": owner,
-        "trie.starts": starts,
-        "trie.lists": lists,
-        **string_sections("trie.words", words),
-    }
-
-
 class Trie:
     """The prefix tree, read from its mapped sections."""
 
@@ -139,11 +54,11 @@ class Trie:
         self._starts, self._lists = arrays["trie.starts"], arrays["trie.lists"]
         self._plans: dict[int, list[tuple[int, str]]] = {}
         self._read: dict[int, tuple[list[int], list[tuple[Slot, int]]]] = {}
-        self._first_glued = self._row(_ROOT)[1] if self._starts[_ROOT] else []
+        self._first_glued = self._row(ROOT)[1] if self._starts[ROOT] else []
         self._first_slots = []
         for number, type_ in enumerate(PLACEHOLDERS, 1):
-            if self._masks[_ROOT] >> number & 1:
-                to = self._edges.get(_ROOT << 32 | number)
+            if self._masks[ROOT] >> number & 1:
+                to = self._edges.get(ROOT << 32 | number)
                 self._first_slots.append((type_, to, not self._masks[to] and not self._starts[to]))
 
     def find(self, tokens: Sequence[Token]) -> list[Hit]:
@@ -170,7 +85,7 @@ class Trie:
         get, token = self._edges.get, tokens[start]
         begun = []
         number = ids[start]
-        if number and (to := get(_ROOT << 32 | number)):
+        if number and (to := get(ROOT << 32 | number)):
             begun.append((to, start + 1, 1))
         last = start + 1 == len(ids)
         following, sized = (0, False) if last else (ids[start + 1], tokens[start + 1][1] == "shape")
@@ -183,7 +98,7 @@ class Trie:
             if token[0].startswith(slot.prefix) and inside(slot, token):
                 begun.append((to, start + 1, 1))
         if token[1] == "shape":
-            begun += [(to, start + 1, 1) for to in self._numbered(_ROOT, numbers(token[0]))]
+            begun += [(to, start + 1, 1) for to in self._numbered(ROOT, numbers(token[0]))]
         return begun
 
     def _numbers(self, tokens: Sequence[Token]) -> list[int]:
@@ -204,7 +119,7 @@ class Trie:
         found = self._words.number(text)
         if not found and kind == "word" and raw.partition(".")[2][:1].isupper():
             found = self._words.number(text.partition(".")[0])
-        return found + _FIRST_WORD if found else 0
+        return found + FIRST_WORD if found else 0
 
     def _walk(
         self,
@@ -227,11 +142,9 @@ class Trie:
                 deepest = state
             if starts[node]:
                 ends, glued = self._read.get(node) or self._row(node)
-                for template in ends:
-                    hits.append(Hit(template, start, at, literals, True))
-                for slot, to in glued:
-                    if at < total and inside(slot, tokens[at]):
-                        stack.append((to, at + 1, literals + 1))
+                hits += [Hit(template, start, at, literals, True) for template in ends]
+                if at < total:
+                    stack += [(to, at + 1, literals + 1) for slot, to in glued if inside(slot, tokens[at])]
             if at >= total:
                 continue
             mask = masks[node]
@@ -245,11 +158,15 @@ class Trie:
             number = ids[at]
             if number and (to := get(node << 32 | number)):
                 stack.append((to, at + 1, literals + 1))
-        if len(hits) == before and deepest[2] >= _LEAST_LITERALS:
-            node, at, literals = deepest
-            if self._owner[node] not in (0, _SEVERAL):
-                hits.append(Hit(self._below[node], start, at, literals, False))
+        if len(hits) == before:
+            self._begun(start, deepest, hits)
         return taken
+
+    def _begun(self, start: int, deepest: tuple[int, int, int], hits: list[Hit]) -> None:
+        """Note the beginning of a template where only one entry has templates that begin so."""
+        node, at, literals = deepest
+        if literals >= _LEAST_LITERALS and self._owner[node] not in (0, SEVERAL):
+            hits.append(Hit(self._below[node], start, at, literals, False))
 
     def _row(self, node: int) -> tuple[list[int], list[tuple[Slot, int]]]:
         """Return the templates that end at the node, and its placeholders with glued text and where each leads."""
@@ -266,7 +183,7 @@ class Trie:
         return ends, glued
 
     def _text(self, number: int) -> str:
-        return self._words.text(number - _FIRST_WORD) if number else ""
+        return self._words.text(number - FIRST_WORD) if number else ""
 
     def _slots(
         self, node: int, mask: int, tokens: Sequence[Token], at: int, literals: int, stack: list[tuple[int, int, int]]
@@ -295,7 +212,7 @@ class Trie:
         nodes = [node]
         for number in found:
             word = self._words.number(str(number))
-            keys = [_TYPES["int"], _TYPES["num"]] + ([word + _FIRST_WORD] if word else [])
+            keys = [TYPES["int"], TYPES["num"]] + ([word + FIRST_WORD] if word else [])
             nodes = [to for at in nodes for key in keys if (to := self._edges.get(at << 32 | key))]
             if not nodes:
                 return []

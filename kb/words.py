@@ -7,9 +7,9 @@ are terms.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from whoosh import index as whoosh_index
@@ -82,7 +82,7 @@ class _Pooled(FieldType):  # type: ignore[misc]
         self.sortable_typecode = None
         self.column_type = None
 
-    def index(self, value: Any, **kwargs: Any) -> Iterator[Any]:
+    def index(self, value: Any, **_: Any) -> Iterator[Any]:
         if not isinstance(value, list | tuple):
             raise TypeError(f"{value!r} is no list of weighted terms")
         weights: dict[str, float] = {}
@@ -138,7 +138,7 @@ def _traces(entry: Entry, printed: Mapping[str, str]) -> Iterator[tuple[str, str
 
 
 def _write(folder: str, entries: Sequence[Entry], vectors: Sequence[Mapping[str, float]]) -> None:
-    os.makedirs(folder)
+    Path(folder).mkdir(parents=True)
     schema = Schema(slug=ID(stored=True, unique=True), terms=_Pooled())
     writer = whoosh_index.create_in(folder, schema).writer(limitmb=256)
     for entry, vector in zip(entries, vectors, strict=True):
@@ -152,7 +152,7 @@ class _Saturated(WeightingModel):  # type: ignore[misc]
     def __init__(self, idf: Mapping[str, float]) -> None:
         self._idf = idf
 
-    def scorer(self, searcher: Any, fieldname: str, text: bytes, qf: float = 1) -> BaseScorer:
+    def scorer(self, _searcher: Any, _field: str, text: bytes, **_: Any) -> BaseScorer:
         return _Scorer(self._idf[text.decode()])
 
 
@@ -175,7 +175,7 @@ class Searcher:
     """Finds entries by weighted terms."""
 
     def __init__(self, folder: str, vectors: Vectors, number: Callable[[str], int]) -> None:
-        self._searcher = whoosh_index.open_dir(os.path.join(folder, FOLDER)).searcher()
+        self._searcher = whoosh_index.open_dir(f"{folder}/{FOLDER}").searcher()
         self._vectors = vectors
         self._number = number
 

@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.lexer import lex
+from kb.plant import trie_sections
 from kb.store import Arrays, StoreError, write_arrays
 from kb.template import compile_template, match
-from kb.trie import Hit, Trie, trie_sections
+from kb.trie import Hit, Trie
 
 
 @pytest.fixture
