@@ -148,7 +148,8 @@ def _sure(index: Index, first: Traits, covered: float, view: View, errors: Seque
 
 def _from_pytorch(view: View, error: Spotted) -> bool:
     """Tell whether PyTorch is named by the error or in the frame or the code just above it."""
-    above = view.text[: error.start].rstrip().rsplit("\n", 2)[-2:]
+    lines = view.text[: error.start].rstrip().rsplit("\n", 3)[-3:]
+    above = [line for line in lines if line.strip("^~ ")][-2:]
     return bool(_PYTORCH.search(" ".join([*above, error.type, error.message])))
 
 

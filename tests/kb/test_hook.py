@@ -56,7 +56,7 @@ def test_the_answer_stands_under_the_traceback(tmp_path):
 
 
 def test_a_likely_answer_needs_torch_in_the_traceback(tmp_path):
-    words = "raise ValueError('batch normalisation of one value: expected more than one when training')"
+    words = "raise ValueError('batch norm expected more than one value per channel while training')"
     assert "kb: " not in die(tmp_path, INSTALL, words)[2]
     path = tmp_path / "torch"
     path.mkdir()

@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,8 @@ def ask(*calls):
             results = [await client.call_tool(name, arguments) for name, arguments in calls]
             return tools, [(result.is_error, "\n".join(part.text for part in result.content)) for result in results]
 
-    return asyncio.run(asyncio.wait_for(session(), 120))
+    with ThreadPoolExecutor(1) as thread:  # a loop of its own, whatever else runs in this one
+        return thread.submit(asyncio.run, asyncio.wait_for(session(), 120)).result()
 
 
 def test_the_tools_say_what_they_are_for():

@@ -14,9 +14,15 @@ def test_every_item_is_answered():
 def test_every_source_is_an_item_of_the_list():
     import yaml
 
-    known = {(document, item) for document, about in yaml.safe_load((ENTRIES / "seeds.yaml").read_text("utf-8")).items() for item in about["items"]}
+    known = {
+        (document, item)
+        for document, about in yaml.safe_load((ENTRIES / "seeds.yaml").read_text("utf-8")).items()
+        for item in about["items"]
+    }
     assert set(answers(load(), ENTRIES)) == known
 
 
 def test_the_table_is_up_to_date():
-    assert (ENTRIES / "SEEDS.md").read_text("utf-8") == table(load(), ENTRIES), "make it anew: python -m kb.seeds > entries/SEEDS.md"
+    assert (ENTRIES / "SEEDS.md").read_text("utf-8") == table(load(), ENTRIES), (
+        "make it anew: python -m kb.seeds > entries/SEEDS.md"
+    )

@@ -119,7 +119,10 @@ def test_what_needs_another_machine_is_not_run_and_proves_nothing(proved):
 
 def test_a_case_that_needs_memory_held_is_not_run_as_a_plain_process(proved):
     _, verdict = proved(("```python repro", "```python repro shm=1m"))
-    assert (verdict.outcome, verdict.reason) == ("not run here", "needs a sandbox that holds memory: docker or bubblewrap")
+    assert (verdict.outcome, verdict.reason) == (
+        "not run here",
+        "needs a sandbox that holds memory: docker or bubblewrap",
+    )
 
 
 def test_a_run_without_any_case_proves_nothing(proved):

@@ -208,4 +208,5 @@ def test_a_case_really_runs(make_app):
     assert state["state"] == "done"
     ends = {event["role"]: event["text"] for event in state["events"] if event["stream"] == "end"}
     assert ends == {"repro": "failed", "fix": "passed"}
-    assert any("mat1 and mat2 shapes cannot be multiplied (3x5 and 4x2)" in event["text"] for event in state["events"])
+    printed = "".join(event["text"] for event in state["events"] if event["stream"] == "stderr")
+    assert "mat1 and mat2 shapes cannot be multiplied (3x5 and 4x2)" in printed
