@@ -88,7 +88,11 @@ def _judged(index: Index, view: View, tokens: Sequence[Token], errors: Sequence[
         error = errors[rank] if rank < len(errors) else None
         ended = hit.end == len(tokens) or (error is not None and _is_all_of_it(view, tokens, hit, error))
         confidence = _confidence(hit, template, typed, ended=ended)
-        if error is not None and not (hit.whole and not template["tail"]) and _is_of_another(view, tokens, hit, error, type_):
+        if (
+            error is not None
+            and not (hit.whole and not template["tail"])
+            and _is_of_another(view, tokens, hit, error, type_)
+        ):
             confidence = None
         if template["bare"]:
             confidence = "likely" if rank < len(errors) and errors[rank].start == tokens[hit.start].start else None
@@ -131,8 +135,11 @@ def _line_start(text: str, offset: int) -> int:
 def _is_of_another(view: View, tokens: Sequence[Token], hit: Hit, error: Spotted, type_: str) -> bool:
     """Tell whether a part of a template stands in an error that says something else: of another type, or in its middle.
 
-    `list index out of range` is no beginning of `index out of range in self`.
+    `list index out of range` is no beginning of `index out of range in self`. What stands on a line of its own, below a
+    warning say, is another matter.
     """
+    if "\n" in view.text[error.message_start : tokens[hit.start].start].strip():
+        return False
     if type_ and error.type and error.type.rpartition(".")[2].lower() != type_:
         return True
     return hit.whole is False and bool(_before(view, tokens, hit, error))

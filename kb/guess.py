@@ -26,10 +26,10 @@ _STRANGE = {"RuntimeError": 0.45}
 _STRANGER = 0.9
 """How alike a message must be that nothing shows to come from PyTorch: most errors of other types are not its own."""
 
-_PHRASE, _MESSAGE = 2.0, 10.0
+_PHRASE, _MESSAGE = 3.0, 10.0
 """What a title or alias like the paste, and a message like its error, add to the BM25 score."""
 
-_HAS_MESSAGE = 0.9
+_HAS_MESSAGE = 0.85
 """Factor for entries about an error where the paste shows none: one about a silent pitfall is likelier to be meant."""
 
 _LIKE_ENOUGH = 2.1
