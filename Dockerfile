@@ -1,7 +1,7 @@
 # Two images: `sandbox` runs programs that nobody trusts, `web` serves the pages. sandbox/engine/prepare.sh builds the
 # first, and makes BASE itself where no registry can be reached.
 # Wheels that lie in the context's wheels/ are used before others. PIP_OPTIONS goes to pip: `--no-index` where there are
-# wheels for everything, an `--extra-index-url` of builds without CUDA for a smaller sandbox.
+# wheels for everything, an index of builds without CUDA for a smaller sandbox.
 ARG BASE=python:3.11-slim
 
 FROM ${BASE} AS sandbox-build
