@@ -71,7 +71,9 @@ def sqlite_fts5(entries: Sequence[Entry], limit: int) -> Search:
     """SQLite's full-text search with its Porter tokenizer and bm25."""
     database = sqlite3.connect(":memory:")
     fields = list(texts(entries[0]))
-    database.execute(f"create virtual table entry using fts5(slug unindexed, {', '.join(fields)}, tokenize='porter unicode61')")
+    database.execute(
+        f"create virtual table entry using fts5(slug unindexed, {', '.join(fields)}, tokenize='porter unicode61')"
+    )
     for entry in entries:
         row = [" ".join(words(" ".join(parts), 5000)) for parts in texts(entry).values()]
         database.execute(f"insert into entry values ({', '.join('?' * (len(row) + 1))})", [entry.id, *row])
@@ -127,7 +129,9 @@ def rapidfuzz_messages(entries: Sequence[Entry], limit: int) -> Search:
             slugs.append(entry.id)
 
     def search(text: str) -> list[str]:
-        found = process.extract(utils.default_process(text[-4000:]), choices, scorer=fuzz.token_set_ratio, limit=8 * limit)
+        found = process.extract(
+            utils.default_process(text[-4000:]), choices, scorer=fuzz.token_set_ratio, limit=8 * limit
+        )
         return list(dict.fromkeys(slugs[place] for _, _, place in found))[:limit]
 
     return search

@@ -53,7 +53,12 @@ def main():
 
     with tempfile.TemporaryDirectory(prefix="kb-fuzz-") as folder:
         seeds(folder)
-        options = [f"-max_total_time={arguments.seconds}", f"-max_len={arguments.longest}", "-print_final_stats=1", folder]
+        options = [
+            f"-max_total_time={arguments.seconds}",
+            f"-max_len={arguments.longest}",
+            "-print_final_stats=1",
+            folder,
+        ]
         atheris.Setup([sys.argv[0], *options], one)
         atheris.Fuzz()
 

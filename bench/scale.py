@@ -32,10 +32,14 @@ def generated(real, size):
                 title=Text(f"{one.title.en} {own[0]}", f"{one.title.zh} {own[0]}"),
                 kind="error",
                 messages=tuple(
-                    Message(f"RuntimeError: {' '.join(own[:2])} {message.text.partition(': ')[2]}") for message in one.messages[:2]
+                    Message(f"RuntimeError: {' '.join(own[:2])} {message.text.partition(': ')[2]}")
+                    for message in one.messages[:2]
                 ),
                 aliases={lang: (*other.aliases[lang][:2], f"{third.aliases[lang][0]} {own[2]}") for lang in LANGUAGES},
-                prose={lang: Prose(other.prose[lang].why[:200], f"{third.prose[lang].fix[:200]} {own[3]}") for lang in LANGUAGES},
+                prose={
+                    lang: Prose(other.prose[lang].why[:200], f"{third.prose[lang].fix[:200]} {own[3]}")
+                    for lang in LANGUAGES
+                },
                 cases=(Case(f"made-{number}-{own[0]}", "", program, program),),
                 apis=one.apis[:2],
                 tags=one.tags[:3],
@@ -46,18 +50,15 @@ def generated(real, size):
 
 
 EXACT = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (32x512 and 256x10)"
-TRACEBACK = "\n".join(
-    [
-        "Traceback (most recent call last):",
-        '  File "/home/someone/train.py", line 42, in <module>',
-        "    main(args)",
-        '  File "/home/someone/train.py", line 17, in main',
-        "    out = model(batch)",
-        '  File "/env/lib/python3.11/site-packages/torch/nn/modules/linear.py", line 125, in forward',
-        "    return F.linear(input, self.weight, self.bias)",
-        EXACT,
-    ]
-)
+TRACEBACK = f"""\
+Traceback (most recent call last):
+  File "/home/someone/train.py", line 42, in <module>
+    main(args)
+  File "/home/someone/train.py", line 17, in main
+    out = model(batch)
+  File "/env/lib/python3.11/site-packages/torch/nn/modules/linear.py", line 125, in forward
+    return F.linear(input, self.weight, self.bias)
+{EXACT}"""
 QUESTION = "gpu memory keeps growing during validation although I delete the outputs after every batch"
 CHINESE = "验证的时候显存一直涨，最后爆显存了，训练的时候没有问题"
 ASKED = {"message": EXACT, "traceback": TRACEBACK, "question": QUESTION, "Chinese question": CHINESE}

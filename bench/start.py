@@ -29,7 +29,9 @@ def measure(runs: int) -> dict[str, tuple[float, float]]:
         for turn in range(runs + 1):
             for name, arguments in PROGRAMS.items():
                 start = time.perf_counter()
-                subprocess.run([sys.executable, *arguments], capture_output=True, check=False, env=os.environ | compiled)
+                subprocess.run(
+                    [sys.executable, *arguments], capture_output=True, check=False, env=os.environ | compiled
+                )
                 if turn:
                     times[name].append(time.perf_counter() - start)
     return {name: (min(found), sorted(found)[len(found) // 2]) for name, found in times.items()}

@@ -56,7 +56,10 @@ def ids(answer):
 
 
 def test_a_message_in_a_traceback_is_matched_exactly_and_shown_with_its_line(index):
-    text = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\nRuntimeError: first and second shapes cannot be combined (32x512 and 256x10)'
+    text = (
+        'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\n'
+        "RuntimeError: first and second shapes cannot be combined (32x512 and 256x10)"
+    )
     answer = lookup(text, index=index)
     match = answer.matches[0]
     assert answer.answered

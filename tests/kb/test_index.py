@@ -6,6 +6,7 @@ import os
 import shutil
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -96,8 +97,7 @@ def test_no_entries_at_all_make_an_empty_index(tmp_path):
 
 def test_a_damaged_cache_is_built_again(opened, tmp_path):
     index = opened()
-    with open(os.path.join(index.folder, "index.bin"), "wb") as file:
-        file.write(b"damaged")
+    Path(index.folder, "index.bin").write_bytes(b"damaged")
     assert first(opened()) == "first-entry"
 
 
@@ -133,7 +133,7 @@ def test_many_processes_build_it_once_and_all_see_it_whole(folder, tmp_path):
         process.join()
     assert set(answers) == {(2, "first-entry")}
     place = cache_folder([str(folder)], tmp_path / "cache")
-    assert len([name for name in os.listdir(place) if name.startswith("gen-")]) == 1
+    assert len(list(Path(place).glob("gen-*"))) == 1
 
 
 def test_readers_see_the_old_index_while_a_new_one_is_built(opened, folder, monkeypatch):
@@ -165,8 +165,7 @@ def test_a_build_that_fails_leaves_the_old_index_and_no_rubbish(opened, folder, 
     write_entry(folder, "third-entry")
     with pytest.raises(OSError, match="no space"):
         opened()
-    place = os.path.dirname(old.folder)
-    assert [name for name in os.listdir(place) if name.startswith("gen-")] == [os.path.basename(old.folder)]
+    assert list(Path(old.folder).parent.glob("gen-*")) == [Path(old.folder)]
 
 
 def test_building_anew_parses_everything(monkeypatch, folder, tmp_path):
@@ -191,10 +190,9 @@ def test_the_doctor_is_told_whether_the_index_is_fresh(tmp_path, folder, monkeyp
 
 def test_nothing_in_the_index_is_code(opened):
     index = opened()
-    files = os.listdir(index.folder)
-    assert {"index.bin", "listing.txt", "parsed.jsonl", "words"} == set(files)
-    with open(os.path.join(index.folder, "parsed.jsonl"), encoding="utf-8") as file:
-        assert all(json.loads(line) for line in file)
+    files = {path.name for path in Path(index.folder).iterdir()}
+    assert files == {"index.bin", "listing.txt", "parsed.jsonl", "words"}
+    assert all(json.loads(line) for line in Path(index.folder, "parsed.jsonl").read_text("utf-8").splitlines())
 
 
 def test_the_cache_can_be_told_where_to_live(monkeypatch, tmp_path):

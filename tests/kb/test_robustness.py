@@ -145,3 +145,34 @@ def test_an_error_far_inside_a_long_log_is_found(index):
     text = log + "RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x4 and 5x6)\n" + log
     match = lookup(text, index=index).matches[0]
     assert (match.confidence, match.evidence.line_number) == ("exact", 30_001)
+
+
+def _retyped(message, generator):
+    """Return the message with a letter left out, wrong, doubled or swapped in about every third longer word."""
+
+    def spoil(word):
+        if len(word) < 5 or not word.isalpha() or generator.random() > 0.3:
+            return word
+        at = generator.randrange(1, len(word) - 1)
+        return generator.choice(
+            [
+                word[:at] + word[at + 1 :],
+                word[:at] + "e" + word[at + 1 :],
+                word[:at] + word[at] + word[at:],
+                word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+            ]
+        )
+
+    return " ".join(map(spoil, message.split(" ")))
+
+
+def test_messages_retyped_with_typos_are_nearly_always_recognised(index, corpus):
+    asked = recognised = 0
+    for number, (slug, template) in enumerate(messages_of(corpus)):
+        if number % 4 == 0:
+            message = filled(template, chooser(slug, template))
+            first = lookup(message, index=index).matches[0].id
+            found = lookup(_retyped(message, chooser(template)), index=index)
+            asked += 1
+            recognised += found.answered and found.matches[0].id == first
+    assert recognised >= 0.95 * asked
