@@ -50,7 +50,7 @@ def main(argv: list[str]) -> None:
         measured[isolation] = time.perf_counter() - started
         if isolation == "corpus":
             own = sum(verdict.seconds for verdict in done.verdicts)
-    sample = random.Random(0).sample([program.source for case in cases for program in programs(case)], arguments.sample)  # noqa: S311
+    sample = random.Random(0).sample([program.source for case in cases for program in programs(case)], arguments.sample)
     one_by_one = sum(map(fresh, sample)) / len(sample) * 2 * len(cases)
 
     bound = torch_import + own / cores

@@ -12,11 +12,15 @@ from kb.cli.common import Failure, make_parser
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
-    found = make_parser("serve", "Serve the search page.", "Settings come from KB_WEB_… variables; the README lists them.")
+    found = make_parser(
+        "serve", "Serve the search page.", "Settings come from KB_WEB_… variables; the README lists them."
+    )
     found.add_argument("--host", default="127.0.0.1", help="the address to listen at (default 127.0.0.1)")
     found.add_argument("--port", type=int, default=8000, help="the port (default 8000)")
     found.add_argument(
-        "--allow-run", action="store_true", help="let readers run the stored entries in the docker or bubblewrap sandbox"
+        "--allow-run",
+        action="store_true",
+        help="let readers run the stored entries in the docker or bubblewrap sandbox",
     )
     return found
 

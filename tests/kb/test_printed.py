@@ -40,9 +40,8 @@ def test_a_traceback_inside_a_message_is_not_the_program_s_own(printed):
 
 
 def test_exceptions_of_workers_and_causes_are_found_too(printed):
-    stderr = printed(
-        "try:\n    int('x')\nexcept ValueError as e:\n    raise RuntimeError('Caught\\nOriginal Traceback (most recent call last):\\n  File \"w.py\"\\nKeyError: 1') from e\n"
-    )
+    quoted = "Caught\\nOriginal Traceback (most recent call last):\\n  File \\'w.py\\'\\nKeyError: 1"
+    stderr = printed(f"try:\n    int('x')\nexcept ValueError as e:\n    raise RuntimeError('{quoted}') from e\n")
     assert [type_ for type_, _ in exceptions_in(stderr)] == ["ValueError", "RuntimeError", "KeyError"]
 
 
