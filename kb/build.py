@@ -28,7 +28,7 @@ from kb.parse import parse
 from kb.pattern import OPEN, Slot
 from kb.plant import trie_sections
 from kb.spell import spell_sections
-from kb.stamps import listing
+from kb.stamps import code_listing, listing
 from kb.store import StoreError, blob_sections, string_sections, write_arrays
 from kb.template import Template, TemplateError, compile_template
 from kb.words import FOLDER as WORDS
@@ -201,15 +201,18 @@ def _clauses(source: str) -> list[str]:
 
 
 def _corpus(new: str, current: str, folders: Sequence[str]) -> Corpus:
-    """Return all entries, parsed now or before, and note in `new` what was parsed."""
+    """Return all entries, parsed now or before by this very code, and note in `new` what was parsed."""
+    code = json.dumps(code_listing())
+    first, *rows = _read(os.path.join(current, _PARSED)).splitlines() if current else [""]
     known = {}
-    for line in _read(os.path.join(current, _PARSED)).splitlines() if current else ():
+    for line in rows if first == code else ():
         row = json.loads(line)
         known[row["path"], row["stamp"]] = row["entry"]
     entries: dict[str, Entry] = {}
     redirects: dict[str, str] = {}
     faults: list[Fault] = []
     with open(os.path.join(new, _PARSED), "w", encoding="utf-8") as file:
+        file.write(code + "\n")
         for folder in map(Path, folders):
             for path in entry_files(folder):
                 status = path.stat()

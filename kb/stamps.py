@@ -7,7 +7,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Sequence
 
-__all__ = ["cache_folder", "cache_root", "entry_folder_names", "listing"]
+__all__ = ["cache_folder", "cache_root", "code_listing", "entry_folder_names", "listing"]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
@@ -47,10 +47,13 @@ def listing(folders: Iterable[str]) -> str:
         for topic in _scan(folder):
             if topic.is_dir():
                 lines += [_stamp(file) for file in _scan(topic.path) if file.name.endswith((".md", ".json"))]
-    lines += [_stamp(file) for file in _scan(_PACKAGE) if file.name.endswith(".py")]
-    lines += [_stamp(file) for file in _scan(os.path.join(_PACKAGE, "data"))]
-    lines.sort()
-    return "\n".join(lines)
+    return "\n".join([*sorted(lines), code_listing()])
+
+
+def code_listing() -> str:
+    """Return such a line for each of kb's own modules and data files."""
+    files = [file for file in _scan(_PACKAGE) if file.name.endswith(".py")]
+    return "\n".join(sorted(map(_stamp, [*files, *_scan(os.path.join(_PACKAGE, "data"))])))
 
 
 def _stamp(file: os.DirEntry[str]) -> str:

@@ -76,6 +76,17 @@ def test_only_changed_entries_are_parsed_again(opened, folder, monkeypatch):
     assert parsed == ["second-entry"]
 
 
+def test_what_other_code_parsed_is_not_read_back(opened, folder, monkeypatch):
+    opened()
+    parsed = []
+    parse = kb.build.parse
+    monkeypatch.setattr(kb.build, "parse", lambda path, **more: parsed.append(path.stem) or parse(path, **more))
+    monkeypatch.setattr(kb.build, "code_listing", lambda: "another version")
+    write_entry(folder, "second-entry", why="Something new.")
+    opened()
+    assert sorted(parsed) == ["first-entry", "second-entry"]
+
+
 def test_an_entry_read_back_equals_the_one_that_was_parsed(opened, folder, tmp_path):
     cards = {slug: opened().card(slug) for slug in ("first-entry", "second-entry")}
     write_entry(folder, "another-one")
