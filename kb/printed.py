@@ -18,6 +18,7 @@ _CPP_WARNING = re.compile(r"^\[W\d*[^\]]*\] ?(?:Warning: )?", re.MULTILINE)
 _LOGGED_WARNING = re.compile(r"^[WE]\d{4} [\d:.]+ +\d+ \S+:\d+\] (?:\[\S+\] )*", re.MULTILINE)
 _DEVICE_ASSERT = re.compile(r"\] (Assertion `[^\n]*` failed\.)")
 _SITE = re.compile(r"(?:/[\w.@+-]+)+/(?:site|dist)-packages/")
+_PYTHON = re.compile(r"(?:/[\w.@+-]+)+/bin/python[\d.]*")
 _STDLIB = re.compile(r"(?:/[\w.@+-]+)+/lib/python3\.\d+/")
 
 
@@ -101,4 +102,4 @@ def matches(template: Template, type_: str, message: str) -> bool:
 
 def shorten_paths(text: str) -> str:
     """Cut the folders of the interpreter and its packages from paths: they tell about a machine, not about the error."""
-    return _STDLIB.sub("…/", _SITE.sub("…/", text))
+    return _PYTHON.sub("…/python", _STDLIB.sub("…/", _SITE.sub("…/", text)))

@@ -15,6 +15,7 @@ __all__ = [
     "YELLOW",
     "Failure",
     "Style",
+    "add_sandbox_options",
     "language",
     "make_parser",
     "width",
@@ -42,3 +43,16 @@ def make_parser(name: str, description: str, epilog: str = "") -> argparse.Argum
     )
     parser.add_argument("--debug", action="store_true", help="show the stack when something goes wrong")
     return parser
+
+
+def add_sandbox_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say in which sandbox programs run."""
+    parser.add_argument(
+        "--backend",
+        choices=("auto", "docker", "bubblewrap", "process"),
+        default="auto",
+        help="the sandbox (default: the strongest that works; process is none)",
+    )
+    parser.add_argument("--runtime", help="the container runtime, e.g. runsc")
+    parser.add_argument("--python", help="the interpreter for bubblewrap and process")
+    parser.add_argument("--trust-gpu", action="store_true", help="give containers a GPU: only for reviewed entries")

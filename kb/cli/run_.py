@@ -6,7 +6,7 @@ import argparse
 import sys
 
 import sandbox
-from kb.cli.common import BOLD, DIM, RED, Failure, Style, make_parser
+from kb.cli.common import BOLD, DIM, RED, Failure, Style, add_sandbox_options, make_parser
 from kb.corpus import load
 from kb.entry import Case
 from kb.run import ROLES, run_case
@@ -21,15 +21,7 @@ def parser() -> argparse.ArgumentParser:
         "Exit status: 0 every fix ran through, 1 one did not, 2 usage.",
     )
     found.add_argument("slug", metavar="SLUG", help="the entry, or one case as SLUG/CASE")
-    found.add_argument(
-        "--backend",
-        choices=("auto", "docker", "bubblewrap", "process"),
-        default="auto",
-        help="the sandbox (default: the strongest that works; process is none)",
-    )
-    found.add_argument("--runtime", help="the container runtime, e.g. runsc")
-    found.add_argument("--python", help="the interpreter for bubblewrap and process")
-    found.add_argument("--trust-gpu", action="store_true", help="give containers a GPU: only for reviewed entries")
+    add_sandbox_options(found)
     return found
 
 

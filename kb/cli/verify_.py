@@ -12,7 +12,7 @@ from pathlib import Path
 
 import sandbox
 from kb.changed import GitFailed, changed_since
-from kb.cli.common import BOLD, GREEN, RED, YELLOW, Failure, Style, make_parser
+from kb.cli.common import BOLD, GREEN, RED, YELLOW, Failure, Style, add_sandbox_options, make_parser
 from kb.corpus import Corpus, load, shown
 from kb.entry import Case
 from kb.environments import EnvironmentFailed, interpreter
@@ -42,22 +42,14 @@ def parser() -> argparse.ArgumentParser:
         default="entry",
         help="one worker per entry (default), or one for all: only for reviewed entries",
     )
-    found.add_argument(
-        "--backend",
-        choices=("auto", "docker", "bubblewrap", "process"),
-        default="auto",
-        help="the sandbox (default: the strongest that works; process is none)",
-    )
-    found.add_argument("--runtime", help="the container runtime, e.g. runsc")
+    add_sandbox_options(found)
     found.add_argument("--image", help="the container image")
-    found.add_argument("--python", help="the interpreter for bubblewrap and process")
     found.add_argument(
         "--torch",
         metavar="VERSION",
         help="use a virtual environment with this version of torch, made when it is not there",
     )
     found.add_argument("--jobs", type=int, default=0, metavar="N", help="workers side by side (default: one per core)")
-    found.add_argument("--trust-gpu", action="store_true", help="give containers a GPU: only for reviewed entries")
     found.add_argument("--fail-fast", action="store_true", help="stop at the first failure")
     found.add_argument(
         "--record", action="store_true", help="write the ledger: how each case came out, and what it printed"
