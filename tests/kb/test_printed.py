@@ -103,5 +103,6 @@ def test_a_template_matches_from_the_message_s_beginning(type_, message, wanted)
 
 
 def test_paths_of_the_machine_are_cut():
-    text = 'File "/home/me/.venv/lib/python3.11/site-packages/torch/nn/modules/module.py", line 3\nFile "/usr/lib/python3.11/runpy.py" of /opt/venv/bin/python3.11'
+    text = 'File "/home/me/.venv/lib/python3.11/site-packages/torch/nn/modules/module.py", line 3\n'
+    text += 'File "/usr/lib/python3.11/runpy.py" of /opt/venv/bin/python3.11'
     assert shorten_paths(text) == 'File "…/torch/nn/modules/module.py", line 3\nFile "…/runpy.py" of …/python'
