@@ -67,7 +67,8 @@ CANARY = """\
 import os, resource, sys, time
 here = os.getpid()
 faults = []
-if os.listdir("/tmp") != ["run"]: faults.append(os.listdir("/tmp"))
+python = {name.split("/")[2] for name in (*sys.path, sys.prefix, sys.base_prefix) if name.startswith("/tmp/")}  # a checkout there
+if set(os.listdir("/tmp")) - python != {"run"} - python: faults.append(os.listdir("/tmp"))
 if os.listdir("/tmp/run") != ["program.py"] or os.getcwd() != "/tmp/run": faults.append(os.listdir("/tmp/run"))
 if os.listdir("/dev/shm"): faults.append(os.listdir("/dev/shm"))
 others = {int(name) for name in os.listdir("/proc") if name.isdigit()} - {1, here}
