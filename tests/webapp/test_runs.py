@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from kb.run import run_case
 from webapp import create_app, running
 from webapp.settings import SettingError
 
