@@ -30,6 +30,8 @@ install_engine() {
 # Containers of ours never have a network, and runsc without one needs no look at the host's.
 try_engine() {
   mkdir -p /run/kb-sandbox
+  # an engine that was killed leaves its number behind, which may by now be another process's
+  pgrep -x dockerd >/dev/null 2>&1 || rm -f /var/run/docker.pid
   log=/run/kb-sandbox/dockerd.log
   if [ ! -e /etc/docker/daemon.json ] && command -v runsc >/dev/null; then
     printf '{"runtimes": {"runsc": {"path": "%s", "runtimeArgs": ["--network=none"]}}}\n' "$(command -v runsc)" \
