@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,10 +9,9 @@ from pathlib import Path
 from kb.entry import Entry, Fault
 from kb.folder import FILE, placed, settings
 from kb.parse import parse
+from kb.stamps import entry_folder_names
 
 __all__ = ["Corpus", "entry_files", "entry_folders", "load", "shown"]
-
-_PACKAGE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +38,7 @@ def entry_folders(extra: Iterable[Path | str] = ()) -> tuple[Path, ...]:
 
     In a checkout the entries stand beside the package; installed, inside it.
     """
-    shipped = next((folder for folder in (_PACKAGE / "_entries", _PACKAGE.parent / "entries") if folder.is_dir()), None)
-    named = [Path(part) for part in os.environ.get("KB_ENTRIES", "").split(os.pathsep) if part]
-    return tuple([shipped] if shipped else []) + tuple(named) + tuple(Path(part) for part in extra)
+    return tuple(Path(name) for name in entry_folder_names(extra))
 
 
 def entry_files(folder: Path) -> list[Path]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kb.corpus import Corpus
 from kb.entry import Entry
 
-__all__ = ["ELSEWHERE", "RULES", "STRUCTURE", "Finding", "Rule", "all_sentences", "load_rules", "rule"]
+__all__ = ["ELSEWHERE", "RULES", "STRUCTURE", "Finding", "Rule", "all_sentences", "line_of", "load_rules", "rule"]
 
 Finding = tuple[int, str]
 """A line of the file, and what is wrong there and what to do."""
@@ -77,3 +77,8 @@ def all_sentences() -> dict[str, str]:
     return dict(
         sorted((STRUCTURE | ELSEWHERE | {name: found.sentence for name, found in load_rules().items()}).items())
     )
+
+
+def line_of(entry: Entry, start: str) -> int:
+    """Return the line of the entry's file that begins like this, 1 where none does."""
+    return next((number for number, line in enumerate(entry.source.split("\n"), 1) if line.startswith(start)), 1)

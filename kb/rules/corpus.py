@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from kb.corpus import Corpus
 from kb.entry import LANGUAGES, Entry
-from kb.rules import Finding, rule
+from kb.rules import Finding, line_of, rule
 
 
 @rule("KB040", "Related entries exist, and lead back.")
 def related(entry: Entry, corpus: Corpus) -> Iterator[Finding]:
     """Dead links, links to oneself, and links that the other side does not return; an entry of another folder need not return them."""
-    line = _line(entry, "related:")
+    line = line_of(entry, "related:")
     for slug in entry.related:
         other = corpus.get(slug)
         if other is None:
@@ -29,13 +29,13 @@ def same_alias(entry: Entry, corpus: Corpus) -> Iterator[Finding]:
     for lang in LANGUAGES:
         own = [_fold(alias) for alias in entry.aliases[lang]]
         for alias in sorted({alias for alias in own if own.count(alias) > 1}):
-            yield _line(entry, "aliases:"), f"the alias {alias!r} stands twice; keep one"
+            yield line_of(entry, "aliases:"), f"the alias {alias!r} stands twice; keep one"
         for other in corpus:
             if other.id <= entry.id:
                 continue
             for alias in sorted(set(own) & {_fold(text) for text in other.aliases[lang]}):
                 yield (
-                    _line(entry, "aliases:"),
+                    line_of(entry, "aliases:"),
                     f"the alias {alias!r} is one of {other.id} too; say what is particular to each",
                 )
 
@@ -45,17 +45,13 @@ def redirect_free(entry: Entry, corpus: Corpus) -> Iterator[Finding]:
     """`also` names only slugs that are free and that no other entry claims."""
     for slug in entry.also:
         if slug in corpus.entries:
-            yield _line(entry, "also:"), f"also: {slug!r} is an entry of its own; drop one of the two"
+            yield line_of(entry, "also:"), f"also: {slug!r} is an entry of its own; drop one of the two"
         elif corpus.redirects.get(slug) != entry.id:
             yield (
-                _line(entry, "also:"),
+                line_of(entry, "also:"),
                 f"also: {slug!r} leads to {corpus.redirects[slug]} already; drop it here or there",
             )
 
 
 def _fold(text: str) -> str:
     return text.strip().casefold()
-
-
-def _line(entry: Entry, start: str) -> int:
-    return next((number for number, line in enumerate(entry.source.split("\n"), 1) if line.startswith(start)), 1)

@@ -10,7 +10,7 @@ from kb.corpus import Corpus
 from kb.entry import LANGUAGES, Entry
 from kb.lexer import lex
 from kb.pattern import Slot, match
-from kb.rules import Finding, rule
+from kb.rules import Finding, line_of, rule
 from kb.template import TemplateError, compile_template
 
 _MIN_LITERALS = 3
@@ -81,7 +81,7 @@ def explain_captured(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     """Names in `explain` that no single template captures together."""
     if entry.explain is None:
         return
-    line = _line_of(entry.source, "explain:")
+    line = line_of(entry, "explain:")
     used = {name for lang in LANGUAGES for name in _EXPLAIN_SLOT.findall(entry.explain[lang])}
     if not used:
         yield line, "explain uses none of the reader's values; use one, or say it in the text"
@@ -128,7 +128,3 @@ def impossible_range(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
         bounds = [tuple(map(int, version.split("."))) for version in _VERSIONS.findall(message.torch)]
         if len(bounds) == 2 and message.torch.startswith(">") and bounds[0] >= bounds[1]:
             yield message.line, f"no version is {message.torch}; write the lower bound first"
-
-
-def _line_of(source: str, start: str) -> int:
-    return next((number for number, line in enumerate(source.split("\n"), 1) if line.startswith(start)), 1)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kb.corpus import Corpus
 from kb.entry import LANGUAGES, Entry, Lang
 from kb.parse import prose_lines
-from kb.rules import Finding, rule
+from kb.rules import Finding, line_of, rule
 
 _SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)]*)\)")
@@ -29,7 +29,7 @@ def spans_differ(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     }
     for lang, other, heading in (("en", "zh", "## 中文"), ("zh", "en", "## English")):
         for missing in sorted(spans[lang] - spans[other]):  # type: ignore[index]
-            yield _line(entry, heading), f"`{missing}` stands in the {lang} text only; say it in {other} too"
+            yield line_of(entry, heading), f"`{missing}` stands in the {lang} text only; say it in {other} too"
 
 
 @rule("KB031", "Chinese and Latin letters, digits or code have a space between them.")
@@ -55,9 +55,9 @@ def title_shape(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
         title = entry.title[lang]
         width = sum(2 if re.match(f"[{_HAN}，。：；？！（）]", char) else 1 for char in title)
         if width > _MAX_TITLE:
-            yield _line(entry, "title:"), f"the {lang} title has {width} columns; say it shorter"
+            yield line_of(entry, "title:"), f"the {lang} title has {width} columns; say it shorter"
         if title.endswith((".", "。")):
-            yield _line(entry, "title:"), f"the {lang} title ends in a full stop; drop it"
+            yield line_of(entry, "title:"), f"the {lang} title ends in a full stop; drop it"
 
 
 @rule("KB034", "A page is read in about a minute.")
@@ -66,9 +66,15 @@ def too_long(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     english = entry.prose["en"].why + " " + entry.prose["en"].fix
     chinese = entry.prose["zh"].why + entry.prose["zh"].fix
     if (count := len(english.split())) > _MAX_WORDS:
-        yield _line(entry, "## English"), f"{count} words are more than a minute's reading; keep it under {_MAX_WORDS}"
+        yield (
+            line_of(entry, "## English"),
+            f"{count} words are more than a minute's reading; keep it under {_MAX_WORDS}",
+        )
     if (count := len(re.findall(f"[{_HAN}]", chinese))) > _MAX_HAN:
-        yield _line(entry, "## 中文"), f"{count} characters are more than a minute's reading; keep it under {_MAX_HAN}"
+        yield (
+            line_of(entry, "## 中文"),
+            f"{count} characters are more than a minute's reading; keep it under {_MAX_HAN}",
+        )
 
 
 @rule("KB035", "Links are https addresses or other entries.")
@@ -98,7 +104,7 @@ def wrong_language(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
         if has_han == (lang == "en"):
             heading = "## English" if lang == "en" else "## 中文"
             yield (
-                _line(entry, heading),
+                line_of(entry, heading),
                 "Chinese stands in the English text; say it in English"
                 if has_han
                 else "the Chinese text has no Chinese; write it",
@@ -108,16 +114,12 @@ def wrong_language(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
 def _chinese(entry: Entry) -> Iterator[tuple[int, str]]:
     """The lines of Chinese prose, and the Chinese title and explanation, with their numbers."""
     yield from ((number, line) for number, lang, line in prose_lines(entry.source) if lang == "zh")
-    yield _line(entry, "title:"), entry.title.zh
+    yield line_of(entry, "title:"), entry.title.zh
     if entry.explain is not None:
-        yield _line(entry, "explain:"), re.sub(r"\{[^}]*\}", "0", entry.explain.zh)
+        yield line_of(entry, "explain:"), re.sub(r"\{[^}]*\}", "0", entry.explain.zh)
 
 
 def _plain(text: str) -> str:
     """Text with the inside of code spans and link targets blanked, so that only prose is judged."""
     text = _SPAN.sub(lambda found: "`" + "x" * len(found.group(2)) + "`", text)
     return re.sub(r"\]\([^)]*\)", "]", text).replace("**", "").replace("*", "")
-
-
-def _line(entry: Entry, start: str) -> int:
-    return next((number for number, line in enumerate(entry.source.split("\n"), 1) if line.startswith(start)), 1)
