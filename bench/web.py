@@ -12,8 +12,10 @@ import statistics
 import sys
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import count, repeat
+from urllib.parse import urlencode
 
 from flask import Flask
 
@@ -49,8 +51,8 @@ class Tally:
 class Client(asyncio.Protocol):
     """One kept connection: sends the request again as soon as the answer is there."""
 
-    def __init__(self, request: bytes, tally: Tally, stop: Callable[[], bool], done: asyncio.Future):
-        self.request, self.tally, self.stop, self.done = request, tally, stop, done
+    def __init__(self, requests: Iterator[bytes], tally: Tally, stop: Callable[[], bool], done: asyncio.Future):
+        self.requests, self.tally, self.stop, self.done = requests, tally, stop, done
         self.buffer = b""
         self.left = -1
 
@@ -60,7 +62,7 @@ class Client(asyncio.Protocol):
 
     def send(self):
         self.started = time.perf_counter()
-        self.transport.write(self.request)
+        self.transport.write(next(self.requests))
 
     def data_received(self, data):
         if self.left < 0:
@@ -87,13 +89,13 @@ class Client(asyncio.Protocol):
             self.done.set_result(None)
 
 
-async def load(port: int, request: bytes, clients: int, seconds: float, tally: Tally) -> None:
+async def load(port: int, requests: Iterator[bytes], clients: int, seconds: float, tally: Tally) -> None:
     """Ask one address from so many clients for so long, and add what comes of it to the tally."""
     loop, begin = asyncio.get_running_loop(), time.perf_counter()
     waiting = []
     for _ in range(clients):
         done = loop.create_future()
-        client = Client(request, tally, lambda: time.perf_counter() - begin >= seconds, done)
+        client = Client(requests, tally, lambda: time.perf_counter() - begin >= seconds, done)
         await loop.create_connection(lambda client=client: client, "127.0.0.1", port)
         waiting.append(done)
     await asyncio.gather(*waiting)
@@ -157,26 +159,42 @@ def post(path: str, kind: str, body: bytes) -> bytes:
     )
 
 
+def form(paste: str) -> bytes:
+    """Return the request that the page's script sends for a paste."""
+    return post("/", "application/x-www-form-urlencoded", urlencode({"text": paste}).encode())
+
+
+def call(paste: str) -> bytes:
+    return post("/api/v1/lookup", "text/plain", paste.encode())
+
+
+def pastes() -> Iterator[str]:
+    """Yield tracebacks of which no two are alike: another line and other sizes each time."""
+    for number in count():
+        yield PASTE.replace("line 41", f"line {number}").replace("48x300", f"{number % 97 + 1}x{number}")
+
+
 def measure(clients: int = 32, seconds: float = 10.0) -> dict[str, Tally]:
     """Return the tally of each kind of request, asked for in turn, round by round, so that what else the machine does falls on all alike."""
-    form = b'--x\r\nContent-Disposition: form-data; name="text"\r\n\r\n' + PASTE.encode() + b"\r\n--x--\r\n"
     kb, kb_port = start(serve_kb)
     empty, empty_port = start(serve_empty)
     try:
         entries = urllib.request.urlopen(f"http://127.0.0.1:{kb_port}/llms.txt").read().decode()
         slug = entries.partition("/e/")[2].partition(".md")[0]
         cases = {
-            "an empty Flask route": (empty_port, get("/")),
-            "the first page": (kb_port, get("/")),
-            "an entry": (kb_port, get(f"/e/{slug}")),
-            "a traceback pasted into the page": (kb_port, post("/", "multipart/form-data; boundary=x", form)),
-            "a traceback sent to the API": (kb_port, post("/api/v1/lookup", "text/plain", PASTE.encode())),
+            "an empty Flask route": (empty_port, repeat(get("/"))),
+            "the first page": (kb_port, repeat(get("/"))),
+            "an entry": (kb_port, repeat(get(f"/e/{slug}"))),
+            "the same traceback, on the page": (kb_port, repeat(form(PASTE))),
+            "the same traceback, by the API": (kb_port, repeat(call(PASTE))),
+            "a new traceback each time, on the page": (kb_port, map(form, pastes())),
+            "a new traceback each time, by the API": (kb_port, map(call, pastes())),
         }
         tallies = {name: Tally() for name in cases}
         rounds = max(1, round(seconds / ROUND))
         for _ in range(rounds):
-            for name, (port, request) in cases.items():
-                asyncio.run(load(port, request, clients, seconds / rounds, tallies[name]))
+            for name, (port, requests) in cases.items():
+                asyncio.run(load(port, requests, clients, seconds / rounds, tallies[name]))
         return tallies
     finally:
         for process in (kb, empty):

@@ -11,6 +11,7 @@ from flask import abort, current_app, g
 from kb.answer import Answer
 from kb.entry import Lang
 from webapp import limiting, metrics, misses
+from webapp.front import keep_for_a_moment
 from webapp.knowledge import Knowledge, Library
 from webapp.settings import MAX_TEXT_BYTES
 
@@ -35,9 +36,13 @@ def ask(text: str, *, lang: Lang | None = None, limit: int = 5) -> Answer:
     limiting.count_lookup()
     started = time.perf_counter()
     answer = current_knowledge().lookup(text, lang=lang, limit=limit)
+    seconds = time.perf_counter() - started
     g.confidence = answer.matches[0].confidence if answer.matches else "none"
-    metrics.count_lookup(g.confidence, answer.lang, time.perf_counter() - started)
-    if current_app.config["MISSES"] and not answer.answered and answer.errors:
+    g.lookup = g.confidence, answer.lang
+    metrics.count_lookup(current_app.extensions["kb-metrics"], g.confidence, answer.lang, seconds)
+    if answer.answered:
+        keep_for_a_moment()
+    elif current_app.config["MISSES"] and answer.errors:
         _count_miss(answer)
     return answer
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from typing import NamedTuple
 
 import limits
 from flask import Flask, current_app, request
@@ -13,13 +14,25 @@ from werkzeug.exceptions import TooManyRequests
 
 from webapp.settings import SettingError
 
-__all__ = ["count_feedback", "count_lookup", "count_run", "init_app"]
+__all__ = ["Limits", "allows", "count_feedback", "count_lookup", "count_run", "init_app"]
+
+
+class Limits(NamedTuple):
+    """The rates by name, and what counts against them."""
+
+    limiter: MovingWindowRateLimiter
+    rates: dict[str, list[limits.RateLimitItem]]
 
 
 def init_app(app: Flask) -> None:
     """Read the application's rates. Raises SettingError for one that cannot be read."""
     rates = {name: _read(name, app.config[name]) for name in ("RATE", "RUN_RATE")}
-    app.extensions["kb-limits"] = MovingWindowRateLimiter(MemoryStorage()), rates
+    app.extensions["kb-limits"] = Limits(MovingWindowRateLimiter(MemoryStorage()), rates)
+
+
+def allows(given: Limits, name: str, client: str) -> bool:
+    """Tell whether a client may ask once more, and if so count it."""
+    return _passed(given, name, client) is None
 
 
 def count_lookup() -> None:
@@ -45,9 +58,13 @@ def _read(name: str, rate: str) -> list[limits.RateLimitItem]:
 
 
 def _count(name: str) -> None:
-    limiter, rates = current_app.extensions["kb-limits"]
-    for rate in rates[name]:
-        key = (name, request.remote_addr or "")
-        if not limiter.hit(rate, *key):
-            again = limiter.get_window_stats(rate, *key).reset_time
-            raise TooManyRequests(retry_after=max(1, math.ceil(again - time.time())))
+    given: Limits = current_app.extensions["kb-limits"]
+    client = request.remote_addr or ""
+    if passed := _passed(given, name, client):
+        again = given.limiter.get_window_stats(passed, name, client).reset_time
+        raise TooManyRequests(retry_after=max(1, math.ceil(again - time.time())))
+
+
+def _passed(given: Limits, name: str, client: str) -> limits.RateLimitItem | None:
+    """Count one request against each rate of that name; return the first that it exceeds."""
+    return next((rate for rate in given.rates[name] if not given.limiter.hit(rate, name, client)), None)

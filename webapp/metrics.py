@@ -59,9 +59,8 @@ def count_request(metrics: Metrics, route: str, method: str, status: int, second
     metrics.latency.observe(seconds)
 
 
-def count_lookup(confidence: str, lang: str, seconds: float) -> None:
+def count_lookup(metrics: Metrics, confidence: str, lang: str, seconds: float) -> None:
     """Count one look-up."""
-    metrics = _current()
     metrics.lookups.labels(confidence, lang).inc()
     metrics.lookup_latency.observe(seconds)
 

@@ -37,7 +37,7 @@ def _empty() -> str:
 
 
 def _dynamic(text: str, *, answer: bool) -> Response:
-    """Return the page for a text that was pasted; nobody keeps a copy of it."""
+    """Return the page for a text that was pasted."""
     view = body = None
     if answer:
         found = ask(text)

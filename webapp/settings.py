@@ -38,6 +38,11 @@ SETTINGS = (
     ),
     Setting("RATE", "120/minute", "lookups that one address may make, in each worker; empty: any number"),
     Setting("REFRESH", 2.0, "seconds between two looks for entries that changed on disk; 0: never"),
+    Setting(
+        "RECENT",
+        60.0,
+        "seconds for which an answer stays in memory, so that the same question asked again needs no look-up; 0: not at all",
+    ),
     Setting("WORKERS", 1, "processes that answer", least=1),
     Setting("THREADS", 4, "threads in each of them", least=1),
     Setting("RUN", False, "whether readers may run an entry's programs, in a sandbox; needs one worker"),

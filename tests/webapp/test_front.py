@@ -47,16 +47,73 @@ def test_an_unchanged_page_is_not_sent_again(counted):
     assert again.headers["Content-Security-Policy"]
 
 
-def test_anything_unusual_passes_through(counted, paste):
+def test_anything_unusual_passes_through(counted):
     client, calls = counted
     client.get(PATH)
     for path in (PATH + "?lang=xx", PATH + "?x=1", "/nix", "/e/old-linear-slug", "/?q=hello"):
         client.get(path)
         client.get(path)
     client.head(PATH)
-    client.post("/", data={"text": paste})
-    client.post("/", data={"text": paste})
-    assert len(calls) == 1 + 10 + 3
+    assert len(calls) == 1 + 10 + 1
+
+
+ASK = [
+    lambda client, text: client.post("/", data={"text": text}),
+    lambda client, text: client.get("/", query_string={"q": text}),
+    lambda client, text: client.post("/api/v1/lookup", json={"text": text}),
+    lambda client, text: client.post("/api/v1/lookup", data=text, content_type="text/plain"),
+    lambda client, text: client.get("/api/v1/lookup", query_string={"text": text}),
+]
+
+
+@pytest.mark.parametrize("ask", ASK)
+def test_a_question_asked_again_has_the_same_answer_without_asking_flask(counted, paste, ask):
+    client, calls = counted
+    first, second = ask(client, paste), ask(client, paste)
+    assert len(calls) == 1
+    assert (first.status, first.data) == (second.status, second.data)
+    assert sorted(first.headers) == sorted(second.headers)
+    assert ask(client, paste + " ").status_code == 200
+    assert len(calls) == 2
+
+
+def test_ways_of_asking_are_kept_apart(counted, paste):
+    client, calls = counted
+    bodies = {ask(client, paste).data for ask in ASK}
+    assert len(calls) == len(ASK)
+    assert len(bodies) == 2  # the page and the API's answer
+    chinese = client.post("/", data={"text": paste}, headers={"Accept-Language": "zh"})
+    assert chinese.data not in bodies
+
+
+def test_what_has_no_answer_is_looked_up_each_time(counted):
+    client, calls = counted
+    for _ in range(2):
+        assert not client.post("/api/v1/lookup", json={"text": "FrobError: no such frob"}).json["answered"]
+    assert client.post("/api/v1/lookup", json={"text": ""}).status_code == 422
+    assert client.post("/api/v1/lookup", json={"text": ""}).status_code == 422
+    assert len(calls) == 4
+
+
+def test_an_answer_is_held_no_longer_than_the_operator_says(make_app, paste, monkeypatch):
+    def asked(**config):
+        app, calls = make_app(**config), []
+        app.before_request(lambda: calls.append(1))
+        for seconds in (0, 5, 11):
+            monkeypatch.setattr("webapp.recent.time.monotonic", lambda at=seconds: 1000.0 + at)
+            app.test_client().post("/", data={"text": paste})
+        return len(calls)
+
+    assert asked(RECENT=10.0) == 2
+    assert asked(RECENT=0.0) == 3
+
+
+def test_questions_asked_again_count_against_the_rate_and_in_the_numbers(make_app, paste):
+    client = make_app(RATE="3/minute").test_client()
+    answers = [client.post("/api/v1/lookup", json={"text": paste}) for _ in range(4)]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+    assert int(answers[-1].headers["Retry-After"]) > 0
+    assert 'kb_lookups_total{confidence="exact",lang="en"} 3.0' in client.get("/metrics").text
 
 
 def test_it_is_counted_like_any_other_request(client):

@@ -67,7 +67,7 @@ async function ask(form) {
   button.dataset.label ??= button.textContent;
   button.textContent = form.dataset.busy;
   try {
-    const response = await fetch(form.action, { method: "POST", body: new FormData(form), signal: mine.signal });
+    const response = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), signal: mine.signal });
     show(new DOMParser().parseFromString(await response.text(), "text/html"), form);
   } catch (error) {
     if (error.name === "AbortError") return;
