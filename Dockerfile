@@ -1,8 +1,27 @@
-# Two images: `web` serves the pages, `sandbox` runs programs that nobody trusts. sandbox/engine/prepare.sh builds the
-# second, and makes BASE itself where no registry can be reached. The order spares builders that stop at their target torch.
+# Two images: `sandbox` runs programs that nobody trusts, `web` serves the pages. sandbox/engine/prepare.sh builds the
+# first, and makes BASE itself where no registry can be reached.
 # Wheels that lie in the context's wheels/ are used before others. PIP_OPTIONS goes to pip: `--no-index` where there are
 # wheels for everything, an index of builds without CUDA for a smaller sandbox.
 ARG BASE=python:3.11-slim
+
+FROM ${BASE} AS sandbox-build
+LABEL kb.stage=build
+ARG PIP_OPTIONS=""
+COPY constraints.txt wheels/*.whl /wheels/
+RUN python3 -m venv /opt/venv \
+ && /opt/venv/bin/pip install --no-cache-dir --find-links /wheels -c /wheels/constraints.txt ${PIP_OPTIONS} \
+      torch numpy setuptools \
+ && /opt/venv/bin/pip uninstall --yes --quiet pip \
+ && /opt/venv/bin/python -c "import torch, numpy, setuptools"
+
+FROM ${BASE} AS sandbox
+ARG RECIPE=unknown
+LABEL kb.sandbox.recipe=${RECIPE}
+COPY --from=sandbox-build /opt/venv /opt/venv
+ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin
+USER 65534:65534
+WORKDIR /
+ENTRYPOINT ["/opt/venv/bin/python"]
 
 FROM ${BASE} AS web-build
 LABEL kb.stage=build
@@ -28,22 +47,3 @@ USER 65534:65534
 WORKDIR /
 EXPOSE 8000
 CMD ["kb", "serve", "--host", "0.0.0.0", "--port", "8000"]
-
-FROM ${BASE} AS sandbox-build
-LABEL kb.stage=build
-ARG PIP_OPTIONS=""
-COPY constraints.txt wheels/*.whl /wheels/
-RUN python3 -m venv /opt/venv \
- && /opt/venv/bin/pip install --no-cache-dir --find-links /wheels -c /wheels/constraints.txt ${PIP_OPTIONS} \
-      torch numpy setuptools \
- && /opt/venv/bin/pip uninstall --yes --quiet pip \
- && /opt/venv/bin/python -c "import torch, numpy, setuptools"
-
-FROM ${BASE} AS sandbox
-ARG RECIPE=unknown
-LABEL kb.sandbox.recipe=${RECIPE}
-COPY --from=sandbox-build /opt/venv /opt/venv
-ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin
-USER 65534:65534
-WORKDIR /
-ENTRYPOINT ["/opt/venv/bin/python"]
