@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kb.clean import View
 from kb.lazy import pattern
 
-__all__ = ["FoundError", "Frame", "find_errors", "own_frame"]
+__all__ = ["SIGNALS", "FoundError", "Frame", "find_errors", "own_frame"]
 
 
 class Frame(NamedTuple):
@@ -43,7 +43,9 @@ _SIGN = pattern(
     r"(?:Error|Exception|Warning|error|exception|warning|ERROR|Interrupt|SystemExit|StopIteration|Unsupported|BackendCompilerFailed"
     r"|TritonMissing|InvalidCxxCompiler|ncclInvalidUsage|fatal|FATAL|Empty)(?![A-Za-z_])|Assertion |what\(\): |Segmentation fault|Bus error"
 )
-_SIGNALS = ("Segmentation fault", "Bus error")
+SIGNALS = ("Segmentation fault", "Bus error")
+"""What the system says of a program that it ended: the whole message, whatever stands around it."""
+
 _AFTER = pattern(
     r"(?P<head>[ \t]+Traceback \(most recent)|(?P<code> (?:Code )?+[A-Z]{0,4}+#?+\d{1,6})?+(?: ?\([^()\n]{0,60}\))?+ ?:(?:[ \t]+|(?=[^:\s/\\])|(?P<bare>$))"
     r"|\((?=['\"])|(?P<alone>[ \t]*$)",
@@ -117,7 +119,7 @@ def _spot(text: str) -> list[Spotted]:
     headings: list[Spotted] = []
     past = -1
     for sign in _SIGN.finditer(text):
-        if sign.start() < past or (sign.group() in _SIGNALS and text.find("\n", past, sign.start()) < 0 <= past):
+        if sign.start() < past or (sign.group() in SIGNALS and text.find("\n", past, sign.start()) < 0 <= past):
             continue
         line_start = text.rfind("\n", 0, sign.start()) + 1
         line_end = text.find("\n", sign.end())
@@ -141,7 +143,7 @@ def _spot(text: str) -> list[Spotted]:
 def _read(text: str, sign: re.Match[str], line_start: int, line_end: int) -> Spotted | None:
     """Return the error whose name ends in `sign`, or None when the word only speaks of one."""
     word = sign.group()
-    if word in ("Assertion ", "what(): ", *_SIGNALS):
+    if word in ("Assertion ", "what(): ", *SIGNALS):
         type_ = "c10::Error" if word == "what(): " else word.strip()
         start = sign.end() if word == "what(): " else sign.start()
         if word == "Assertion " and "failed" not in text[start:line_end]:

@@ -13,7 +13,7 @@ from kb.spell import Speller
 
 __all__ = ["calls_in", "weigh"]
 
-ZONES = {"error": 1.5, "other": 0.5, "prose": 1.0, "code": 0.15, "trace": 0.5}
+ZONES = {"error": 1.5, "other": 0.5, "prose": 1.0, "code": 0.15, "example": 0.7, "trace": 0.5}
 """How much a term counts by where in the paste it stands."""
 
 _MENDED = 0.7
@@ -56,14 +56,14 @@ def _zones(view: View, errors: Sequence[Spotted]) -> list[tuple[str, str]]:
     zones = [("trace", calls)] if calls else []
     zones += [("error" if error in main else "other", _told(error)) for error in errors[:8]]
     covered = {view.text.count("\n", 0, error.start) for error in errors}
-    fenced = False
+    fenced, code = False, "code" if errors else "example"
     for number, line in enumerate(view.text.split("\n")):
         if line.lstrip().startswith("```"):
             fenced = not fenced
             continue
         if number in covered or not line.strip():
             continue
-        zones.append(("code" if fenced or not is_prose(line) else "prose", line[:1000]))
+        zones.append((code if fenced or not is_prose(line) else "prose", line[:1000]))
     return zones
 
 

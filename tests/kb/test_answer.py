@@ -9,6 +9,7 @@ import pytest
 from kb import lookup as public_lookup
 from kb.answer import lookup
 from kb.exact import fill
+from kb.guess import others
 from kb.index import open_index
 from tests.kb.entries_to_find import write_entry
 
@@ -49,6 +50,11 @@ def index(tmp_path_factory):
         why_zh="累加 loss 会保留计算图。",
     )
     return open_index([folder], cache=root / "cache")
+
+
+@pytest.fixture(scope="module")
+def published():
+    return open_index()
 
 
 def ids(answer):
@@ -153,6 +159,29 @@ def test_what_no_entry_answers_is_declined(index, text):
     answer = lookup(text, index=index)
     assert not answer.answered
     assert all(match.confidence == "related" for match in answer.matches)
+
+
+@pytest.mark.parametrize("name", ["TensorFlow", "keras", "JAX", "Paddle"])
+def test_what_is_said_of_another_framework_needs_more_to_be_answered(published, name):
+    asked = "which gpu is used by default{}"
+    assert lookup(asked.format(""), index=published).answered
+    assert not lookup(asked.format(f" in {name}"), index=published).answered
+    assert lookup(asked.format(f" in PyTorch, unlike {name}"), index=published).answered
+
+
+def test_an_error_of_another_framework_is_not_answered_by_its_words(published):
+    message = "MXNetError: src/ndarray/engine.cc:57: cudaMalloc failed: out of memory"
+    assert not lookup(f"mxnet.base.{message}", index=published).answered
+
+
+def test_code_tells_what_is_asked_where_no_error_does(published):
+    asked = "x = torch.randn(4, 1)\ny = torch.randn(4)\nloss = F.mse_loss(x, y)\nprint(loss)  # larger than it should be"
+    assert ids(lookup(asked, index=published))[0] == ("loss-does-not-decrease-wrong-shape-broadcast", "likely")
+
+
+def test_other_names_are_folded_and_none_is_what_entries_are_about(published):
+    assert all(name == name.lower() and name.isalnum() for name in others())
+    assert not others() & {"torch", "pytorch", "torchvision", "lightning", "transformers", "cuda", "cudnn", "nccl"}
 
 
 def test_the_language_is_told_from_the_text_unless_it_is_given(index):
