@@ -1,6 +1,7 @@
 """Whatever is pasted is answered, quickly and without an exception, and what happens to a traceback on its way does not change its answer."""
 
 import random
+import re
 import time
 from collections import Counter
 
@@ -31,12 +32,17 @@ def index(_own_cache):
     return open_index()
 
 
+def _words(template):
+    """What two templates share that match the same message."""
+    return " ".join(re.findall(r"\w+", re.sub(r"\{[^{}]*\}", " ", template)))
+
+
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_the_first_answer_survives(index, corpus, mutation):
     changed = []
-    given = Counter(message.text for entry in corpus for message in entry.messages)
+    given = Counter(_words(message.text) for entry in corpus for message in entry.messages)
     for number, (slug, template) in enumerate(messages_of(corpus)):
-        if number % 3 or given[template] > 1:
+        if number % 3 or given[_words(template)] > 1:  # the rest of the paste tells such apart
             continue
         text = traceback_of(filled(template, chooser(slug, template)))
         first = lookup(text, index=index).matches[0].id
