@@ -29,7 +29,7 @@ _STRANGE = {"RuntimeError": 0.45}
 _STRANGER = 0.9
 """How alike a message must be that nothing shows to come from PyTorch: most errors of other types are not its own."""
 
-_PHRASE, _MESSAGE = 3.0, 10.0
+_PHRASE, _MESSAGE = 2.0, 10.0
 """What a title or alias like the paste, and a message like its error, add to the BM25 score."""
 
 _HAS_MESSAGE = 0.85

@@ -12,8 +12,8 @@ from kb.store import Arrays, Blobs, StringTable, blob_sections, string_sections
 __all__ = ["MESSAGE", "SATURATION", "Phrase", "Vectors", "vector_sections"]
 
 
-SATURATION = 8.0
-"""How slowly a term's weight in an entry saturates (BM25's k1): a title alone reaches a third of what is possible."""
+SATURATION = 12.0
+"""How slowly a term's weight in an entry saturates (BM25's k1): a title alone reaches a quarter of what is possible."""
 
 
 _SHORTEST = 10.0

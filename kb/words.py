@@ -31,7 +31,7 @@ FOLDER = "words"
 
 WEIGHTS = {
     "title": 4.0,
-    "alias": 3.0,
+    "alias": 2.0,
     "slug": 3.0,
     "message": 2.5,
     "tag": 2.5,
