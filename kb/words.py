@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from heapq import nlargest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,8 +17,6 @@ from whoosh import index as whoosh_index
 from whoosh.analysis import Token, Tokenizer
 from whoosh.fields import ID, FieldType, Schema
 from whoosh.formats import Frequency
-from whoosh.query import Or, Term
-from whoosh.scoring import BaseScorer, WeightingModel
 
 from kb.analysis import message_terms, terms
 from kb.entry import LANGUAGES, Entry
@@ -146,54 +145,43 @@ def _write(folder: str, entries: Sequence[Entry], vectors: Sequence[Mapping[str,
     writer.commit()
 
 
-class _Saturated(WeightingModel):  # type: ignore[misc]
-    """BM25 over pooled weights, without a length norm that the entries' like lengths make needless."""
-
-    def __init__(self, idf: Mapping[str, float]) -> None:
-        self._idf = idf
-
-    def scorer(self, _searcher: Any, _field: str, text: bytes, **_: Any) -> BaseScorer:
-        return _Scorer(self._idf[text.decode()])
-
-
-class _Scorer(BaseScorer):  # type: ignore[misc]
-    def __init__(self, idf: float) -> None:
-        self._idf = idf
-
-    def supports_block_quality(self) -> bool:
-        return False
-
-    def score(self, matcher: Any) -> float:
-        weight = matcher.weight()
-        return float(self._idf * weight / (weight + SATURATION))
-
-    def max_quality(self) -> float:
-        return self._idf
-
-
 class Searcher:
     """Finds entries by weighted terms."""
 
     def __init__(self, folder: str, vectors: Vectors, number: Callable[[str], int]) -> None:
-        self._searcher = whoosh_index.open_dir(f"{folder}/{FOLDER}").searcher()
+        self._reader = whoosh_index.open_dir(f"{folder}/{FOLDER}").reader()
+        self._segments = list(self._reader.leaf_readers())
         self._vectors = vectors
         self._number = number
 
     def search(self, weights: Mapping[str, float], limit: int) -> list[Candidate]:
-        """Return the entries with the highest BM25F score for these terms, best first.
+        """Return the entries with the highest BM25F score for these terms, best first; equals in the order of their slugs.
 
-        The terms that tell the most are asked, as many as stand in no more than `_MAX_POSTINGS` entries together.
+        The terms that tell the most are asked, as many as stand in no more than `_MAX_POSTINGS` entries together. So few
+        postings are added up term by term faster than Whoosh's matchers walk them document by document, and the sums do
+        not depend on which segment an entry is in. There is no length norm: the entries' like lengths make it needless.
         """
         counts = {term: count for term in weights if (count := self._vectors.count(term))}
         worth = {term: weights[term] * self._vectors.idf(term) for term in counts}
-        chosen: list[str] = []
+        scores: dict[int, float] = {}
         room = _MAX_POSTINGS
         for term in sorted(worth, key=lambda term: -worth[term])[:_MAX_TERMS]:
             room -= counts[term]
-            if room >= 0 or not chosen:
-                chosen.append(term)
-        if not chosen:
-            return []
-        self._searcher.weighting = _Saturated(worth)
-        found = self._searcher.search(Or([Term("terms", term) for term in chosen]), limit=limit)
-        return [Candidate(self._number(hit["slug"]), float(hit.score)) for hit in found]
+            if room >= 0 or not scores:
+                for document, weight in self._postings(term):
+                    scores[document] = scores.get(document, 0.0) + worth[term] * weight / (weight + SATURATION)
+        least = min(nlargest(limit, scores.values()), default=0.0)
+        best = [(-score, self._slug(document)) for document, score in scores.items() if score >= least]
+        return [Candidate(self._number(slug), -score) for score, slug in sorted(best)[:limit]]
+
+    def _postings(self, term: str) -> Iterator[tuple[int, float]]:
+        """Yield the documents that have the term, and its weight in each."""
+        for segment, offset in self._segments:
+            if ("terms", term) in segment:
+                matcher = segment.postings("terms", term)
+                while matcher.is_active():
+                    yield offset + matcher.id(), matcher.weight()
+                    matcher.next()
+
+    def _slug(self, document: int) -> str:
+        return str(self._reader.stored_fields(document)["slug"])
