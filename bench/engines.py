@@ -165,15 +165,15 @@ def minilm(entries: Sequence[Entry], limit: int) -> Search:
 def kb_itself(entries: Sequence[Entry], limit: int, folder: str | None = None) -> Search:
     """kb's own look-up over an index of these entries."""
     from kb.answer import lookup
-    from kb.build import write_index
-    from kb.corpus import Corpus
+    from kb.generation import Generation, Parsed
     from kb.index import Index
     from kb.ledger import Ledgers, load_ledgers
 
     place = folder or tempfile.mkdtemp(prefix="kb-bench-")
     ledgers = load_ledgers() if len(entries) < 1000 else Ledgers()
-    write_index(place, Corpus({entry.id: entry for entry in entries}), ledgers)
-    Path(place, "parsed.jsonl").write_text("", "utf-8")
+    with Generation(Path(place)) as generation:
+        generation.change((), [Parsed(entry) for entry in entries], ledgers)
+        generation.write("")
     index = Index(place)
     return lambda text: [match.id for match in lookup(text, index=index, limit=limit).matches]
 

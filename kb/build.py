@@ -1,43 +1,35 @@
 """Build the index in a new folder and swap it in: a reader sees the old one or the new one, never half of one.
 
-Only entries whose file changed are parsed again; what was parsed before is read back as plain data.
+Where few files changed, the new index is the old one with those entries changed: what stays is linked or copied as
+bytes. Otherwise it is built from nothing, and only files that changed are parsed again.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-import math
 import os
 import shutil
 import tempfile
-from array import array
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from kb.card import make_card
-from kb.corpus import Corpus, entry_files
-from kb.entry import Block, Case, Entry, Fault, Message, Prose, Text
-from kb.index import CURRENT, LISTING, MAIN, Index
-from kb.ledger import Ledgers, load_ledgers
-from kb.lexer import lex
+from whoosh.index import IndexError as BrokenWords
+
+from kb.corpus import entry_files
+from kb.generation import Generation, Parsed, TakenError, remembered
+from kb.index import CURRENT, LISTING, Index
+from kb.ledger import load_ledgers
 from kb.parse import parse
-from kb.pattern import OPEN, Slot
-from kb.plant import trie_sections
-from kb.spell import spell_sections
 from kb.stamps import code_listing, listing
-from kb.store import StoreError, blob_sections, string_sections, write_arrays
-from kb.template import Template, TemplateError, compile_template
-from kb.words import FOLDER as WORDS
-from kb.words import entry_texts, write_words
+from kb.store import StoreError
 
-__all__ = ["build", "template_sections", "templates_of", "write_index"]
+__all__ = ["build"]
 
-_PARSED = "parsed.jsonl"
-_SHORTEST_TAIL = 5
+_FEW = 64
+"""Changes that are always few: a change costs its share of them, an index built from nothing its share of all entries."""
+
+_SHARE = 4
+"""When one in so many entries came or went since the index was built from nothing, it is built from nothing again: what is gone wastes room."""
 
 
 def build(folders: Sequence[str], place: str, *, waiting: bool, anew: bool = False) -> None:
@@ -51,205 +43,80 @@ def build(folders: Sequence[str], place: str, *, waiting: bool, anew: bool = Fal
             return
         current = _current(place)
         stamps = listing(folders)
-        fresh = bool(current) and _read(os.path.join(current, LISTING)) == stamps and _whole(current)
-        if fresh and not anew:
+        usable = bool(current) and not anew and _whole(current)
+        if usable and _read(os.path.join(current, LISTING)) == stamps:
             return
         new = tempfile.mkdtemp(prefix="gen-", dir=place)
         try:
-            _fill(new, "" if anew else current, folders, stamps)
+            _fill(new, current if usable else "", folders, stamps)
         except BaseException:
             shutil.rmtree(new, ignore_errors=True)
             raise
         _swap(place, new, current)
 
 
-def templates_of(entry: Entry) -> Iterator[Template]:
-    """Yield the entry's compiled messages; one that cannot be compiled is left out, since `kb check` reports it."""
-    for message in entry.messages:
-        with contextlib.suppress(TemplateError):
-            yield compile_template(message.text)
-
-
 def _fill(new: str, current: str, folders: Sequence[str], stamps: str) -> None:
-    corpus = _corpus(new, current, folders)
-    write_index(new, corpus, load_ledgers([Path(folder) for folder in folders]), stamps)
+    if current and _follow(new, current, folders, stamps):
+        return
+    entries, shared = _all(folders, current)
+    with Generation(Path(new)) as generation:
+        generation.change((), entries, load_ledgers(map(Path, folders)), shared=shared)
+        generation.write(stamps)
 
 
-def write_index(folder: str, corpus: Corpus, ledgers: Ledgers, stamps: str = "") -> None:
-    """Write the index of these entries into a folder that exists; `stamps` says of which files it is made."""
-    entries = list(corpus)
-    sections = template_sections(entries)
-    heads = [
-        {
-            "id": e.id,
-            "kind": e.kind,
-            "title": asdict(e.title),
-            "explain": asdict(e.explain) if e.explain else None,
-            "related": list(e.related),
-        }
-        for e in entries
-    ]
-    sections |= blob_sections("heads", heads) | blob_sections(
-        "cards", [make_card(entry, corpus, ledgers) for entry in entries]
-    )
-    sections["entries.kind"] = bytes(entry.kind != "silent" for entry in entries)
-    numbers = {entry.id: number for number, entry in enumerate(entries)}
-    for slug, to in corpus.redirects.items():
-        numbers.setdefault(slug, numbers.get(to, 0))
-    sections |= string_sections("slugs", numbers)
-    sections["slugs.entry"] = array("I", [0, *numbers.values()])
-    sections |= spell_sections(_vocabulary(entries))
-    sections |= write_words(os.path.join(folder, WORDS), entries, ledgers.printed())
-    write_arrays(os.path.join(folder, MAIN), sections)
-    Path(folder, LISTING).write_text(stamps, "utf-8")
+def _follow(new: str, current: str, folders: Sequence[str], stamps: str) -> bool:
+    """Write the current generation with what changed into `new`; return False, with `new` empty, when it is to be built from nothing."""
+    before, after = set(_read(os.path.join(current, LISTING)).split("\n")), set(stamps.split("\n"))
+    changed = sorted({line.partition("\t")[0] for line in before ^ after})
+    if not all(path.endswith(".md") and os.path.dirname(os.path.dirname(path)) in folders for path in changed):
+        return False
+    try:
+        with Generation(Path(new), Path(current)) as generation:
+            few = generation.changed + len(changed) <= max(_FEW, len(generation) // _SHARE)
+            if few and not generation.shared:
+                gone = [slug for path in changed if generation.path(slug := Path(path).stem) == path]
+                there = {line.partition("\t")[0] for line in after}
+                entries = [one for path in changed if path in there and (one := _parsed(Path(path))) is not None]
+                generation.change(gone, entries, load_ledgers(map(Path, folders)))
+                generation.write(stamps)
+                return True
+    except (TakenError, StoreError, LookupError, FileNotFoundError, BrokenWords):
+        pass
+    shutil.rmtree(new)
+    os.mkdir(new)
+    return False
 
 
-def template_sections(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Return the prefix tree and the templates' data: each message, and its end from a clause on where no other entry has that end."""
-    rows: list[tuple[int, Template, tuple[str | Slot, ...], bool]] = []
-    tails: dict[tuple[str | Slot, ...], list[tuple[int, Template]]] = {}
-    for owner, entry in enumerate(entries):
-        for template in templates_of(entry):
-            pieces = _closed(template.pieces)
-            if not pieces:
-                rows += [(owner, template, (name,), False) for name in _type_names(template)]
-            else:
-                rows.append((owner, template, pieces, False))
-                for tail in _tails(template):
-                    tails.setdefault(tail, []).append((owner, template))
-    whole = {pieces for _, _, pieces, _ in rows}
-    for tail, sources in tails.items():
-        if tail not in whole and len({owner for owner, _ in sources}) == 1:
-            rows.append((*sources[0], tail, True))
-    owners = [owner for owner, *_ in rows]
-    tells = _information(rows)
-    data = [
-        {
-            "source": template.source,
-            "type": template.type,
-            "pieces": [list(p) if isinstance(p, Slot) else p for p in pieces],
-            "tells": [tells[p] for p in pieces if isinstance(p, str)],
-            "tail": tail,
-            "bare": not _closed(template.pieces),
-        }
-        for _, template, pieces, tail in rows
-    ]
-    return {
-        **trie_sections([pieces for _, _, pieces, _ in rows], owners),
-        **blob_sections("templates", data),
-        "templates.owner": array("I", owners),
-    }
+def _all(folders: Sequence[str], current: str) -> tuple[list[Parsed], bool]:
+    """Return all entries, parsed now or before by this very code, and whether a slug was claimed twice."""
+    recall = remembered(current) if current and _read(os.path.join(current, LISTING)).endswith(code_listing()) else None
+    entries: dict[str, Parsed] = {}
+    shared = False
+    for path in (path for folder in folders for path in entry_files(Path(folder))):
+        entry = recall(path, _stamp(path)) if recall else None
+        one = Parsed(entry, _stamp(path)) if entry else _parsed(path)
+        if one is None:
+            continue
+        if one.entry.id in entries:
+            shared = True
+        else:
+            entries[one.entry.id] = one
+    return list(entries.values()), shared
 
 
-def _vocabulary(entries: Sequence[Entry]) -> list[str]:
-    """Return the words of messages, titles, aliases and prose, the commonest first."""
-    counts = Counter(
-        token.text
-        for entry in entries
-        for field, text in entry_texts(entry)
-        if field in ("message", "title", "alias", "prose", "api")
-        for token in lex(text)
-        if token.type in ("word", "dtype", "device") and token.text.isascii()
-    )
-    return [word for word, _ in counts.most_common()]
+def _parsed(path: Path) -> Parsed | None:
+    """Return the entry in the file, or None when it is not whole, which `kb check` tells; the stamp is older than what was read, never newer."""
+    stamp = _stamp(path)
+    entry, _ = parse(path)
+    return Parsed(entry, stamp) if entry else None
 
 
-def _information(rows: Sequence[tuple[int, Template, tuple[str | Slot, ...], bool]]) -> dict[str, float]:
-    """Return how much each word of the messages tells, in nats: less, the more entries have it."""
-    owners: dict[str, set[int]] = {}
-    for owner, _, pieces, _ in rows:
-        for piece in pieces:
-            if isinstance(piece, str):
-                owners.setdefault(piece, set()).add(owner)
-    total = len({owner for owner, *_ in rows})
-    return {word: round(math.log(1 + total / len(found)), 1) for word, found in owners.items()}
-
-
-def _closed(pieces: tuple[str | Slot, ...]) -> tuple[str | Slot, ...]:
-    """The pieces without placeholders for anything at either end: those tell nothing."""
-    start, end = 0, len(pieces)
-    while start < end and isinstance(pieces[start], Slot) and pieces[start].type in OPEN:  # type: ignore[union-attr]
-        start += 1
-    while end > start and isinstance(pieces[end - 1], Slot) and pieces[end - 1].type in OPEN:  # type: ignore[union-attr]
-        end -= 1
-    return pieces[start:end]
-
-
-def _type_names(template: Template) -> list[str]:
-    """Return the type of a message that consists of nothing else, as a token: with its module, and without."""
-    full = template.source.partition(": ")[0].rstrip(": ").lower()
-    return [full, template.type.lower()] if "." in full else [full]
-
-
-def _tails(template: Template) -> Iterator[tuple[str | Slot, ...]]:
-    """Yield what follows each clause of the message, where it is long enough to be told from other messages."""
-    for clause in _clauses(template.source):
-        with contextlib.suppress(TemplateError):
-            pieces = _closed(compile_template(clause).pieces)
-            if sum(isinstance(piece, str) for piece in pieces) >= _SHORTEST_TAIL and len(pieces) < len(template.pieces):
-                yield pieces
-
-
-def _clauses(source: str) -> list[str]:
-    body = source.partition(": ")[2]
-    found = []
-    for mark in (": ", ". ", ", ", "! ", "\n"):
-        rest = body
-        while rest := rest.partition(mark)[2]:
-            found.append(rest)
-    return found
-
-
-def _corpus(new: str, current: str, folders: Sequence[str]) -> Corpus:
-    """Return all entries, parsed now or before by this very code, and note in `new` what was parsed."""
-    code = json.dumps(code_listing())
-    first, *rows = _read(os.path.join(current, _PARSED)).splitlines() if current else [""]
-    known = {}
-    for line in rows if first == code else ():
-        row = json.loads(line)
-        known[row["path"], row["stamp"]] = row["entry"]
-    entries: dict[str, Entry] = {}
-    redirects: dict[str, str] = {}
-    faults: list[Fault] = []
-    with open(os.path.join(new, _PARSED), "w", encoding="utf-8") as file:
-        file.write(code + "\n")
-        for folder in map(Path, folders):
-            for path in entry_files(folder):
-                status = path.stat()
-                key = str(path), f"{status.st_mtime_ns}-{status.st_size}"
-                if key in known:
-                    entry: Entry | None = _restored(known[key], path)
-                else:
-                    entry, found = parse(path, name=str(path.relative_to(folder.parent)))
-                    faults += found
-                if entry is None or entry.id in entries:
-                    continue
-                entries[entry.id] = entry
-                redirects |= dict.fromkeys(entry.also, entry.id)
-                file.write(
-                    json.dumps(
-                        {"path": key[0], "stamp": key[1], "entry": asdict(entry)}, default=str, ensure_ascii=False
-                    )
-                    + "\n"
-                )
-    return Corpus(entries, tuple(faults), redirects)
-
-
-def _restored(data: dict[str, Any], path: Path) -> Entry:
-    """Return the entry that `asdict` turned into plain data."""
-    lists: dict[str, Any] = {key: tuple(data[key]) for key in ("apis", "tags", "sources", "related", "also")}
-    cases = [{**case, "repro": Block(**case["repro"]), "fix": Block(**case["fix"])} for case in data["cases"]]
-    return Entry(
-        **{key: data[key] for key in ("id", "topic", "kind", "source")},
-        **lists,
-        title=Text(**data["title"]),
-        explain=Text(**data["explain"]) if data["explain"] else None,
-        messages=tuple(Message(**message) for message in data["messages"]),
-        aliases={lang: tuple(texts) for lang, texts in data["aliases"].items()},
-        prose={lang: Prose(**prose) for lang, prose in data["prose"].items()},
-        cases=tuple(Case(**case) for case in cases),
-        path=path,
-    )
+def _stamp(path: Path) -> str:
+    try:
+        status = path.stat()
+    except OSError:  # it vanished since it was listed, or never was readable
+        return ""
+    return f"{status.st_mtime_ns}-{status.st_size}"
 
 
 def _current(place: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from kb.corpus import Corpus
 from kb.entry import LANGUAGES, Case, Entry
 from kb.ledger import Ledgers
 from kb.printed import last_line
@@ -13,9 +12,8 @@ from kb.printed import last_line
 __all__ = ["changes", "make_card"]
 
 
-def make_card(entry: Entry, corpus: Corpus, ledgers: Ledgers) -> dict[str, Any]:
-    """Return the entry as JSON data, with the difference and the badges of each case and the titles of related entries."""
-    related = [found for slug in entry.related if (found := corpus.get(slug))]
+def make_card(entry: Entry, ledgers: Ledgers) -> dict[str, Any]:
+    """Return the entry as JSON data, with the difference and the badges of each case; related entries are named by their slugs."""
     return {
         "id": entry.id,
         "topic": entry.topic,
@@ -29,7 +27,7 @@ def make_card(entry: Entry, corpus: Corpus, ledgers: Ledgers) -> dict[str, Any]:
         "tags": list(entry.tags),
         "sources": list(entry.sources),
         "also": list(entry.also),
-        "related": [{"id": other.id, "title": _both(other.title)} for other in related],
+        "related": list(entry.related),
         "cases": [_case(case, ledgers) for case in entry.cases],
     }
 

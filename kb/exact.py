@@ -105,13 +105,16 @@ def _judged(index: Index, view: View, tokens: Sequence[Token], errors: Sequence[
         warns = one.template["type"].endswith("Warning")
         return _LEVEL[one.confidence], aside, warns, one.rank, -sum(one.template["tells"]), not one.typed
 
-    ordered = sorted(_not_covered(found), key=order)
+    def place(one: _Found) -> tuple[Any, ...]:
+        return *order(one), index.slug(one.entry), one.hit.start, one.hit.template
+
+    ordered = sorted(_not_covered(found), key=place)
     tied = [one for one in ordered if order(one) == order(ordered[0])]
     if len({one.entry for one in tied}) > 1:
         from kb.guess import closest
 
         likeness = closest(index, view, errors, [one.entry for one in tied], tied[0].template["source"])
-        tied.sort(key=lambda one: -likeness[one.entry])
+        tied.sort(key=lambda one: -round(likeness[one.entry], 9))
     return [*tied, *ordered[len(tied) :]]
 
 
@@ -178,11 +181,17 @@ def _confidence(hit: Hit, template: dict[str, Any], typed: bool, *, ended: bool)
 def _not_covered(found: list[_Found]) -> list[_Found]:
     """Leave out a match that lies inside a longer one, or that a more specific one starts with; keep two that are alike."""
     kept: list[_Found] = []
-    for one in sorted(found, key=_specific, reverse=True):
+    for one in sorted(found, key=_before_others):
         covering = [other for other in kept if other.hit.start <= one.hit.start and one.hit.end <= other.hit.end]
         if all(_specific(other) == _specific(one) and other.entry != one.entry for other in covering):
             kept.append(one)
     return kept
+
+
+def _before_others(one: _Found) -> tuple[int, ...]:
+    """Sort what is more specific first; of an entry's own what stands first, then what it has first."""
+    literals, typed = _specific(one)
+    return -literals, -typed, one.hit.start, -one.hit.end, one.hit.template
 
 
 def _specific(one: _Found) -> tuple[int, bool]:

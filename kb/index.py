@@ -5,12 +5,13 @@ The index is a cache. It lives in the user's cache folder, is made here from the
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable
 from typing import Any
 
 from kb.stamps import cache_folder, entry_folder_names, listing
-from kb.store import Arrays, Blobs, StoreError, StringTable
+from kb.store import Arrays, Blobs, StoreError, StringTable, Texts
 from kb.trie import Trie
 
 __all__ = ["Index", "build_index", "index_state", "open_index", "opened_index"]
@@ -18,6 +19,8 @@ __all__ = ["Index", "build_index", "index_state", "open_index", "opened_index"]
 CURRENT = "current"
 MAIN = "index.bin"
 LISTING = "listing.txt"
+SILENT, HAS_MESSAGE = 1, 2
+"""What an entry is about; 0 stands for one that is gone."""
 
 
 def open_index(
@@ -86,49 +89,73 @@ class Index:
         arrays = Arrays(os.path.join(folder, MAIN))
         self.arrays = arrays
         self.trie = Trie(arrays)
+        self._size = int(arrays["entries.size"][0])
+        self.texts = texts = Texts(folder, arrays["texts.size"][0])
         self._slugs = StringTable(arrays, "slugs")
-        self._entry_of_slug = arrays["slugs.entry"]
-        self._heads, self._cards = Blobs(arrays, "heads"), Blobs(arrays, "cards")
-        self._templates = Blobs(arrays, "templates")
+        self._entry_of_slug, self._slug_of_entry = arrays["slugs.entry"], arrays["entries.slug"]
+        self._heads, self._cards = Blobs(arrays, "heads", texts), Blobs(arrays, "cards", texts)
+        self._templates = Blobs(arrays, "templates", texts)
         self._kinds = arrays["entries.kind"]
         self.owners = arrays["templates.owner"]
+        self._told, self._speaking = arrays["tells.entries"], arrays["tells.speaking"][0]
+        self._tells: dict[str, float] = {}
         self._words: Any = None
         self._speller: Any = None
         self._vectors: Any = None
 
     def __len__(self) -> int:
-        return len(self._heads)
+        return self._size
 
     def number(self, slug: str) -> int:
         """Return the entry's number, followed through `also`; KeyError when there is none."""
-        found = self._slugs.number(slug)
-        if not found:
+        number = self._found(slug)
+        if number is None:
             raise KeyError(slug)
-        number: int = self._entry_of_slug[found]
         return number
 
+    def _found(self, slug: str) -> int | None:
+        number: int = self._entry_of_slug[self._slugs.number(slug)]
+        return number - 1 if number else None
+
+    def slug(self, number: int) -> str:
+        """Return the slug of the entry of that number."""
+        return self._slugs.text(self._slug_of_entry[number])
+
     def slugs(self) -> list[str]:
-        """Return the entries' slugs in the order of their numbers."""
-        return [str(self.head(number)["id"]) for number in range(len(self))]
+        """Return the entries' slugs in order."""
+        return sorted(self.slug(number) for number, kind in enumerate(self._kinds) if kind)
 
     def head(self, number: int) -> dict[str, Any]:
-        """Return the entry's id, kind, title, explain line and related slugs."""
+        """Return the entry's id, kind, title and explain line."""
         found: dict[str, Any] = self._heads[number]
         return found
 
     def has_message(self, number: int) -> bool:
         """Tell whether the entry is about an error or a warning, and not about a silent pitfall."""
-        return bool(self._kinds[number])
+        return bool(self._kinds[number] == HAS_MESSAGE)
 
     def card(self, slug: str) -> dict[str, Any]:
-        """Return what is shown of the entry, as `kb.card.make_card` made it; KeyError when there is none of that slug."""
+        """Return what is shown of the entry, as `kb.card.make_card` made it, with the titles of related entries.
+
+        KeyError when there is no entry of that slug.
+        """
         found: dict[str, Any] = self._cards[self.number(slug)]
-        return found
+        heads = [self.head(number) for other in found["related"] if (number := self._found(other)) is not None]
+        return found | {"related": [{"id": head["id"], "title": head["title"]} for head in heads]}
 
     def template(self, number: int) -> dict[str, Any]:
-        """Return a message template: its source, type and pieces, and whether it is the end (`tail`) of one."""
+        """Return a message template: its source, type and pieces, whether it is the end (`tail`) of one, and how much each word tells."""
         found: dict[str, Any] = self._templates[number]
+        found["tells"] = [self._tell(piece) for piece in found["pieces"] if isinstance(piece, str)]
         return found
+
+    def _tell(self, word: str) -> float:
+        """Return how much a word of the messages tells, in nats: less, the more entries have it."""
+        told = self._tells.get(word)
+        if told is None:
+            count = self._told[self.trie.words.number(word)]
+            told = self._tells[word] = round(math.log(1 + self._speaking / count), 1)
+        return told
 
     @property
     def words(self) -> Any:
@@ -145,7 +172,7 @@ class Index:
         if self._vectors is None:
             from kb.vectors import Vectors
 
-            self._vectors = Vectors(self.arrays)
+            self._vectors = Vectors(self.arrays, self.texts, len(self))
         return self._vectors
 
     @property

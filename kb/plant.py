@@ -1,104 +1,155 @@
-"""Plant the prefix tree of message templates, as sections of a store that `kb.trie` reads."""
+"""Plant the prefix tree of message templates, or change it: sections of a store that `kb.trie` reads.
+
+A node knows how many entries have templates that go through it, and the sum of their numbers: where one is left, the
+sum is that one. So an entry is taken out by walking its own paths alone.
+"""
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from kb.growing import GrowingSlots, GrowingStrings, Sections, column
 from kb.pattern import Slot
-from kb.store import hash_slots, string_sections
+from kb.store import Arrays
 from kb.trie import FIRST_WORD, ROOT, SEVERAL, TYPES
 
-__all__ = ["trie_sections"]
+__all__ = ["Pieces", "Tree"]
 
-_FAR = 1 << 30
-
-
-def trie_sections(templates: Sequence[Sequence[str | Slot]], owners: Sequence[int]) -> dict[str, array[int] | bytes]:
-    """Return the tree's sections for `kb.store`: templates are numbered from 0 in their order, `owners` says whose each is.
-
-    A template does not begin with an open placeholder.
-    """
-    tree = _Tree()
-    for number, pieces in enumerate(templates):
-        if pieces:
-            tree.add(number, pieces, owners[number])
-    return tree.sections()
+Pieces = tuple[str | Slot, ...]
+_Glued = tuple[int, int, int]
+_COLUMNS = {"masks": "I", "below": "I", "owner": "I", "owners": "I", "sums": "Q", "starts": "I"}
 
 
-class _Tree:
-    """A tree that grows; a node is a place in each of the columns."""
+class Tree:
+    """A tree that grows; a node is a place in each of the columns. It is begun empty, or taken from the generation before."""
 
-    def __init__(self) -> None:
-        self._words: dict[str, int] = {}
-        self._edges: dict[int, int] = {}
-        self._masks, self._below, self._owner = array("I"), array("I"), array("I")
-        self._nearest: list[int] = []
-        self._ends: list[list[int]] = []
-        self._glued: list[list[tuple[tuple[int, int, int], int]]] = []
-        while self._grow() < ROOT:
-            pass
+    def __init__(self, arrays: Arrays | None = None) -> None:
+        self.words = GrowingStrings("trie.words", arrays)
+        self._edges = GrowingSlots("trie.edges", arrays)
+        self._lists = column(arrays, "trie.lists", "I", (0,))
+        self._columns = {name: column(arrays, f"trie.{name}", code) for name, code in _COLUMNS.items()}
+        self._owners, self._sums = self._columns["owners"], self._columns["sums"]
+        self._rows: dict[int, tuple[list[int], dict[_Glued, int]]] = {}
+        self._thinned: set[int] = set()
+        while len(self._owners) <= ROOT:
+            self._grow()
 
-    def add(self, number: int, pieces: Sequence[str | Slot], owner: int) -> None:
-        """Add the path of a template."""
-        node = ROOT
-        for depth, piece in enumerate(pieces, 1):
-            node = self._child(node, piece)
-            left = len(pieces) - depth
-            if left < self._nearest[node]:
-                self._nearest[node], self._below[node] = left, number
-            self._owner[node] = owner + 1 if self._owner[node] in (0, owner + 1) else SEVERAL
-        self._ends[node].append(number)
+    def add(self, owner: int, templates: Iterable[tuple[int, Pieces]]) -> None:
+        """Add an entry's templates by their numbers; none of them begins with an open placeholder."""
+        nodes: set[int] = set()
+        for number, pieces in templates:
+            node = ROOT
+            for piece in pieces:
+                node = self._child(node, piece) or self._plant(node, piece)
+                nodes.add(node)
+            self._row(node)[0].append(number)
+        for node in nodes:
+            self._count(node, 1, owner)
 
-    def sections(self) -> dict[str, array[int] | bytes]:
+    def remove(self, owner: int, templates: Iterable[Pieces], owner_of: Sequence[int]) -> None:
+        """Take an entry's templates out; `owner_of` says whose each template is."""
+        came: dict[int, tuple[int, str | Slot]] = {}
+        for pieces in templates:
+            node = ROOT
+            for piece in pieces:
+                before, node = node, self._child(node, piece)
+                came[node] = before, piece
+            ends = self._row(node)[0]
+            ends[:] = [number for number in ends if owner_of[number] != owner]
+        for node, (before, piece) in came.items():
+            self._count(node, -1, owner)
+            if self._owners[node]:
+                self._thinned.add(node)
+            else:
+                self._unlink(before, piece)
+
+    def left_alone(self) -> set[int]:
+        """Return the entries that have a node to themselves now since others were taken out."""
+        return {self._sums[node] - 1 for node in self._thinned if self._owners[node] == 1}
+
+    def point(self, owner: int, templates: Iterable[Pieces], owner_of: Sequence[int]) -> None:
+        """Let each node that is an entry's alone point to the nearest end below it; `templates` are all that the entry has, in order."""
+        nearest: dict[int, tuple[int, int]] = {}
+        for pieces in templates:
+            path = list(self._path(pieces))
+            number = min(found for found in self._row(path[-1])[0] if owner_of[found] == owner)
+            for left, node in enumerate(reversed(path)):
+                if self._owners[node] == 1 and (node not in nearest or left < nearest[node][0]):
+                    nearest[node] = left, number
+        for node, (_, number) in nearest.items():
+            self._columns["below"][node] = number
+
+    def sections(self) -> Sections:
         """Return the tree as arrays: a node's lists are its templates and its placeholders with glued text."""
-        lists, starts = array("I", [0]), array("I")
-        for ends, glued in zip(self._ends, self._glued, strict=True):
-            starts.append(len(lists) if ends or glued else 0)
+        starts = self._columns["starts"]
+        for node, (ends, glued) in self._rows.items():
+            starts[node] = len(self._lists) if ends or glued else 0
             if ends or glued:
-                lists.extend([len(ends), *ends, len(glued)])
-                for key, to in glued:
-                    lists.extend([*key, to])
-        slots, children = hash_slots(list(self._edges), list(self._edges.values()))
-        return {
-            "trie.edges": slots,
-            "trie.children": children,
-            "trie.masks": self._masks,
-            "trie.below": self._below,
-            "trie.owner": self._owner,
-            "trie.starts": starts,
-            "trie.lists": lists,
-            **string_sections("trie.words", self._words),
-        }
+                self._lists.extend([len(ends), *ends, len(glued)])
+                for key, to in glued.items():
+                    self._lists.extend([*key, to])
+        self._rows.clear()
+        columns: Sections = {f"trie.{name}": values for name, values in self._columns.items()}
+        return {**columns, **self._edges.sections(), "trie.lists": self._lists, **self.words.sections()}
+
+    def _path(self, pieces: Pieces) -> Iterator[int]:
+        node = ROOT
+        for piece in pieces:
+            node = self._child(node, piece)
+            yield node
+
+    def _row(self, node: int) -> tuple[list[int], dict[_Glued, int]]:
+        """Return the templates that end at the node, and where each placeholder with glued text leads, both to be changed."""
+        if node not in self._rows:
+            ends: list[int] = []
+            glued: dict[_Glued, int] = {}
+            if at := self._columns["starts"][node]:
+                lists = self._lists
+                ends = list(lists[at + 1 : at + 1 + lists[at]])
+                at += 1 + lists[at]
+                for offset in range(at + 1, at + 1 + 4 * lists[at], 4):
+                    type_, prefix, suffix, to = lists[offset : offset + 4]
+                    glued[type_, prefix, suffix] = to
+            self._rows[node] = ends, glued
+        return self._rows[node]
+
+    def _count(self, node: int, step: int, owner: int) -> None:
+        self._owners[node] += step
+        self._sums[node] += step * (owner + 1)
+        self._columns["owner"][node] = self._sums[node] if self._owners[node] <= 1 else SEVERAL
 
     def _grow(self) -> int:
-        for column in (self._masks, self._below, self._owner):
-            column.append(0)
-        self._nearest.append(_FAR)
-        self._ends.append([])
-        self._glued.append([])
-        return len(self._ends) - 1
+        for values in self._columns.values():
+            values.append(0)
+        return len(self._owners) - 1
 
     def _child(self, node: int, piece: str | Slot) -> int:
+        """Return where the piece leads from the node, or 0."""
         if isinstance(piece, Slot) and (piece.prefix or piece.suffix):
-            return self._glued_child(node, piece)
-        number = TYPES[piece.type] if isinstance(piece, Slot) else self._word(piece)
-        if isinstance(piece, Slot):
-            self._masks[node] |= 1 << number
-        key = (node << 32) | number
-        if key not in self._edges:
-            self._edges[key] = self._grow()
-        return self._edges[key]
+            return self._row(node)[1].get(self._glued(piece), 0)
+        return self._edges.get(node << 32 | self._number(piece))
 
-    def _glued_child(self, node: int, slot: Slot) -> int:
-        affixes = [self._word(affix) if affix else 0 for affix in (slot.prefix, slot.suffix)]
-        key = (TYPES[slot.type], affixes[0], affixes[1])
-        for other, to in self._glued[node]:
-            if other == key:
-                return to
+    def _plant(self, node: int, piece: str | Slot) -> int:
         to = self._grow()
-        self._glued[node].append((key, to))
+        if isinstance(piece, Slot) and (piece.prefix or piece.suffix):
+            self._row(node)[1][self._glued(piece)] = to
+            return to
+        self._edges.put(node << 32 | self._number(piece), to)
+        if isinstance(piece, Slot):
+            self._columns["masks"][node] |= 1 << self._number(piece)
         return to
 
-    def _word(self, text: str) -> int:
-        return self._words.setdefault(text, len(self._words) + 1) + FIRST_WORD
+    def _unlink(self, node: int, piece: str | Slot) -> None:
+        if isinstance(piece, Slot) and (piece.prefix or piece.suffix):
+            del self._row(node)[1][self._glued(piece)]
+            return
+        self._edges.put(node << 32 | self._number(piece), 0)
+        if isinstance(piece, Slot):
+            self._columns["masks"][node] &= ~(1 << self._number(piece))
+
+    def _number(self, piece: str | Slot) -> int:
+        return TYPES[piece.type] if isinstance(piece, Slot) else self.words.add(piece) + FIRST_WORD
+
+    def _glued(self, slot: Slot) -> _Glued:
+        prefix, suffix = (self.words.add(affix) + FIRST_WORD if affix else 0 for affix in (slot.prefix, slot.suffix))
+        return TYPES[slot.type], prefix, suffix

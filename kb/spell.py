@@ -6,50 +6,33 @@ and costs the same for any number of known words.
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
-from kb.store import Arrays, StringTable, string_sections
+from kb.store import Arrays, StringTable
 
-__all__ = ["Speller", "spell_sections"]
+__all__ = ["LONGEST", "SHORTEST", "Speller", "deletions"]
 
-_SHORTEST, _LONGEST = 4, 24
+SHORTEST, LONGEST = 4, 24
+"""The letters of a word that is mended."""
 _TWO_ERRORS = 9
 """From this length on a word may differ in two places."""
-
-
-def spell_sections(words: Iterable[str]) -> dict[str, Any]:
-    """Return the sections of a speller for `kb.store`; of two words that a misspelling may stand for the one that comes first in `words` is taken."""
-    known: dict[str, int] = {}
-    variants: dict[str, int] = {}
-    for word in words:
-        number = known.setdefault(word, len(known) + 1)
-        if _SHORTEST <= len(word) <= _LONGEST and number == len(known):
-            for variant in _deletions(word):
-                variants.setdefault(variant, number)
-    return {
-        **string_sections("spell.words", known),
-        **string_sections("spell.variants", variants),
-        "spell.of": array("I", [0, *variants.values()]),
-    }
 
 
 class Speller:
     """Finds the known word that a misspelt one stands for."""
 
     def __init__(self, arrays: Arrays) -> None:
-        self._words = StringTable(arrays, "spell.words")
-        self._variants = StringTable(arrays, "spell.variants")
-        self._of = arrays["spell.of"]
+        self._words, self._counts = StringTable(arrays, "spell.words"), arrays["spell.counts"]
+        self._variants, self._last = StringTable(arrays, "spell.variants"), arrays["spell.last"]
+        self._of, self._before = arrays["spell.of"], arrays["spell.before"]
 
     def known(self, word: str) -> bool:
         """Tell whether the lower-case word is known."""
-        return bool(self._words.number(word))
+        return bool(self._counts[self._words.number(word)])
 
     def mend(self, word: str) -> list[str]:
         """Return the known word that a lower-case word stands for, or the two that it runs together; an empty list when there is none, or it is known."""
-        if not _SHORTEST <= len(word) <= _LONGEST or not word.isascii() or not word.isalpha() or self.known(word):
+        if not SHORTEST <= len(word) <= LONGEST or not word.isascii() or not word.isalpha() or self.known(word):
             return []
         for candidate in self._candidates(word):
             if _near(word, candidate, 2 if len(word) >= _TWO_ERRORS else 1):
@@ -60,16 +43,26 @@ class Speller:
         return []
 
     def _candidates(self, word: str) -> Iterator[str]:
-        if number := self._variants.number(word):
-            yield self._words.text(self._of[number])
-        for variant in _deletions(word):
-            if self._words.number(variant):
+        yield from self._missing_a_letter(word)
+        for variant in deletions(word):
+            if self.known(variant):
                 yield variant
-            if number := self._variants.number(variant):
-                yield self._words.text(self._of[number])
+            yield from self._missing_a_letter(variant)
+
+    def _missing_a_letter(self, variant: str) -> list[str]:
+        """Return the commonest of the known words that are the variant when one of their letters is left out."""
+        words = []
+        at = self._last[self._variants.number(variant)]
+        while at:
+            number = self._of[at]
+            if count := self._counts[number]:
+                words.append((-count, self._words.text(number)))
+            at = self._before[at]
+        return [min(words)[1]] if words else []
 
 
-def _deletions(word: str) -> list[str]:
+def deletions(word: str) -> list[str]:
+    """Return the word with each of its letters left out."""
     return [word[:at] + word[at + 1 :] for at in range(len(word))]
 
 

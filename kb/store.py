@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import json
 import mmap
+import os
 import struct
 import sys
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, cast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
 
-__all__ = ["Arrays", "StoreError", "StringTable", "hash_slots", "string_sections", "write_arrays"]
+__all__ = ["Arrays", "Blobs", "HashSlots", "StoreError", "StringTable", "Strings", "Texts", "write_arrays"]
 
-_MAGIC = b"kbstore1" if sys.byteorder == "little" else b"kbstoreB"
+_MAGIC = b"kbstore2" if sys.byteorder == "little" else b"kbstoreC"
 _HEAD = struct.Struct("=8sQ")
-_GOLDEN = 0x9E3779B97F4A7C15
-_MASK = (1 << 64) - 1
+GOLDEN = 0x9E3779B97F4A7C15
+MASK = (1 << 64) - 1
 
 
 class StoreError(Exception):
@@ -73,59 +74,63 @@ class Arrays:
         return name in self._directory
 
 
-def blob_sections(name: str, rows: Iterable[Any]) -> dict[str, array[int] | bytes]:
-    """Return the sections of a list of JSON values, each to be read alone."""
-    from array import array
+class Texts:
+    """The JSON values of an index in its folder, a line each: one file of most of them, and one of those that came since."""
 
-    starts, text = array("Q", [0]), bytearray()
-    for row in rows:
-        text += json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()
-        starts.append(len(text))
-    return {f"{name}.starts": starts, f"{name}.text": bytes(text)}
+    FIRST, MORE = "texts.jsonl", "texts-more.jsonl"
+
+    def __init__(self, folder: str, size: int) -> None:
+        """Map the files, which hold `size` bytes in all; StoreError when they are shorter."""
+        self._first = _mapped(os.path.join(folder, self.FIRST))
+        more = os.path.join(folder, self.MORE)
+        self._more = _mapped(more) if size > len(self._first) else b""
+        if len(self._first) + len(self._more) < size:
+            raise StoreError("the index is cut short")
+
+    def read(self, start: int, size: int) -> str:
+        """Return the text of `size` bytes that starts at the byte `start`."""
+        part = self._first
+        if start >= len(part):
+            start, part = start - len(part), self._more
+        return str(part[start : start + size], "utf-8")
+
+
+def _mapped(path: str) -> mmap.mmap | bytes:
+    try:
+        with open(path, "rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except ValueError:  # an empty file cannot be mapped
+        return b""
+    except FileNotFoundError as error:
+        raise StoreError(f"{path} is missing") from error
 
 
 class Blobs:
-    """A list of JSON values that `blob_sections` made."""
+    """A list of JSON values, each to be read alone; made by `kb.growing.GrowingBlobs`."""
 
-    def __init__(self, arrays: Arrays, name: str) -> None:
-        self._starts, self._text = arrays[f"{name}.starts"], arrays[f"{name}.text"]
+    def __init__(self, arrays: Arrays, name: str, texts: Texts) -> None:
+        self._starts, self._sizes, self._texts = arrays[f"{name}.starts"], arrays[f"{name}.sizes"], texts
 
     def __len__(self) -> int:
-        return len(self._starts) - 1
+        return len(self._starts)
 
     def __getitem__(self, number: int) -> Any:
         """Return the value of that number; IndexError when there is none."""
-        return json.loads(str(self._text[self._starts[number] : self._starts[number + 1]], "utf-8"))
-
-
-def hash_slots(keys: Sequence[int], values: Sequence[int]) -> tuple[array[int], array[int]]:
-    """Return an open-addressing hash table over 64-bit keys other than zero: slots of keys and slots of values, a power of two of each."""
-    from array import array
-
-    bits = max(3, (2 * len(keys)).bit_length())
-    shift, mask = 64 - bits, (1 << bits) - 1
-    slots, found = array("Q", bytes(8 << bits)), array("I", bytes(4 << bits))
-    for key, value in zip(keys, values, strict=True):
-        at = ((key * _GOLDEN) & _MASK) >> shift
-        while slots[at]:
-            at = (at + 1) & mask
-        slots[at] = key
-        found[at] = value
-    return slots, found
+        return json.loads(self._texts.read(self._starts[number], self._sizes[number]))
 
 
 class HashSlots:
-    """Look up a key in a table that `hash_slots` made."""
+    """Look up a key in a table that `kb.growing.GrowingSlots` made."""
 
-    def __init__(self, slots: memoryview, values: memoryview) -> None:
-        self.slots, self.values = slots, values
-        self.mask = len(slots) - 1
+    def __init__(self, arrays: Arrays, name: str) -> None:
+        self.slots, self.values = arrays[f"{name}.keys"], arrays[f"{name}.values"]
+        self.mask = len(self.slots) - 1
         self.shift = 64 - self.mask.bit_length()
 
     def get(self, key: int) -> int:
         """Return the value of `key`, or 0."""
         slots = self.slots
-        at = ((key * _GOLDEN) & _MASK) >> self.shift
+        at = ((key * GOLDEN) & MASK) >> self.shift
         while found := slots[at]:
             if found == key:
                 value: int = self.values[at]
@@ -134,36 +139,12 @@ class HashSlots:
         return 0
 
 
-def string_sections(name: str, strings: Iterable[str]) -> dict[str, array[int] | bytes]:
-    """Return the sections of a table that numbers the strings from 1 in their order."""
-    from array import array
+class Strings:
+    """Numbers for strings, from 1, and back, over a hash table of number and checksum, the strings' bounds, and their text."""
 
-    encoded = [text.encode() for text in strings]
-    starts = array("Q", [0, 0])
-    for text in encoded:
-        starts.append(starts[-1] + len(text))
-    keys = [(number << 32) | zlib.crc32(text) for number, text in enumerate(encoded, 1)]
-    bits = max(3, (2 * len(keys)).bit_length())
-    slots = array("Q", bytes(8 << bits))
-    mask = (1 << bits) - 1
-    for key in keys:
-        at = key & 0xFFFFFFFF & mask
-        while slots[at]:
-            at = (at + 1) & mask
-        slots[at] = key
-    return {f"{name}.slots": slots, f"{name}.starts": starts, f"{name}.text": b"".join(encoded)}
-
-
-class StringTable:
-    """Numbers for strings, from 1, and back; made by `string_sections`."""
-
-    def __init__(self, arrays: Arrays, name: str) -> None:
-        self._slots, self._starts, self._text = (
-            arrays[f"{name}.slots"],
-            arrays[f"{name}.starts"],
-            arrays[f"{name}.text"],
-        )
-        self._mask = len(self._slots) - 1
+    def __init__(self, slots: Any, starts: Any, text: Any) -> None:
+        self._slots, self._starts, self._text = slots, starts, text
+        self._mask = len(slots) - 1
 
     def __len__(self) -> int:
         return len(self._starts) - 2
@@ -187,3 +168,10 @@ class StringTable:
         if not 0 < number < len(self._starts) - 1:
             raise IndexError(number)
         return bytes(self._text[self._starts[number] : self._starts[number + 1]]).decode()
+
+
+class StringTable(Strings):
+    """The strings of a table that `kb.growing.GrowingStrings` made."""
+
+    def __init__(self, arrays: Arrays, name: str) -> None:
+        super().__init__(arrays[f"{name}.slots"], arrays[f"{name}.starts"], arrays[f"{name}.text"])

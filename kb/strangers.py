@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
-from kb.build import template_sections, templates_of
 from kb.clean import plain
 from kb.corpus import Corpus
 from kb.exact import error_at
+from kb.growing import Log
 from kb.lexer import lex
 from kb.paste import find_errors
-from kb.store import Arrays, Blobs, write_arrays
+from kb.store import Arrays, Blobs, Texts, write_arrays
 from kb.template import compile_template
 from kb.trie import Hit, Trie
+from kb.wordings import Wordings, said, templates_of
 
 __all__ = ["Stranger", "strangers"]
 
@@ -38,12 +40,17 @@ def strangers(corpus: Corpus, printed: Mapping[str, str]) -> list[Stranger]:
     paste decides.
     """
     entries = list(corpus)
-    given = {entry.id: {template.pieces for template in templates_of(entry)} for entry in entries}
+    messages = [[message.text for message in entry.messages] for entry in entries]
+    given = {
+        entry.id: {one.pieces for one in templates_of(texts)} for entry, texts in zip(entries, messages, strict=True)
+    }
     with tempfile.TemporaryDirectory() as folder:
-        path = f"{folder}/templates"
-        write_arrays(path, template_sections(entries))
-        arrays = Arrays(path)
-        trie, owners, blobs = Trie(arrays), arrays["templates.owner"], Blobs(arrays, "templates")
+        path, log = f"{folder}/templates", Log(Path(folder))
+        wordings = Wordings(log)
+        wordings.change({}, {number: said(texts) for number, texts in enumerate(messages)}, lambda _: said(()))
+        write_arrays(path, wordings.sections())
+        arrays, texts = Arrays(path), Texts(folder, log.close())
+        trie, owners, blobs = Trie(arrays), arrays["templates.owner"], Blobs(arrays, "templates", texts)
         found = set()
         for case, text in printed.items():
             own = case.partition("/")[0]

@@ -48,8 +48,8 @@ class Trie:
     """The prefix tree, read from its mapped sections."""
 
     def __init__(self, arrays: Arrays) -> None:
-        self._words = StringTable(arrays, "trie.words")
-        self._edges = HashSlots(arrays["trie.edges"], arrays["trie.children"])
+        self.words = StringTable(arrays, "trie.words")
+        self._edges = HashSlots(arrays, "trie.edges")
         self._masks, self._below, self._owner = arrays["trie.masks"], arrays["trie.below"], arrays["trie.owner"]
         self._starts, self._lists = arrays["trie.starts"], arrays["trie.lists"]
         self._plans: dict[int, list[tuple[int, str]]] = {}
@@ -116,9 +116,9 @@ class Trie:
     def _number(self, token: Token) -> int:
         """Return a word's number; of two sentences glued together, as in `not allowed.You can`, that of the first one's last word."""
         text, kind, _, raw = token
-        found = self._words.number(text)
+        found = self.words.number(text)
         if not found and kind == "word" and raw.partition(".")[2][:1].isupper():
-            found = self._words.number(text.partition(".")[0])
+            found = self.words.number(text.partition(".")[0])
         return found + FIRST_WORD if found else 0
 
     def _walk(
@@ -178,12 +178,13 @@ class Trie:
         for offset in range(row + 1, row + 1 + 4 * lists[row], 4):
             type_, prefix, suffix, to = lists[offset : offset + 4]
             glued.append((Slot(PLACEHOLDERS[type_ - 1], "", self._text(prefix), self._text(suffix)), to))
+        glued.sort()  # in which order they were planted is no matter
         if len(self._read) < _MAX_READ:
             self._read[node] = ends, glued
         return ends, glued
 
     def _text(self, number: int) -> str:
-        return self._words.text(number - FIRST_WORD) if number else ""
+        return self.words.text(number - FIRST_WORD) if number else ""
 
     def _slots(
         self, node: int, mask: int, tokens: Sequence[Token], at: int, literals: int, stack: list[tuple[int, int, int]]
@@ -211,7 +212,7 @@ class Trie:
             return []
         nodes = [node]
         for number in found:
-            word = self._words.number(str(number))
+            word = self.words.number(str(number))
             keys = [TYPES["int"], TYPES["num"]] + ([word + FIRST_WORD] if word else [])
             nodes = [to for at in nodes for key in keys if (to := self._edges.get(at << 32 | key))]
             if not nodes:

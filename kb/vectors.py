@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from array import array
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from kb.store import Arrays, Blobs, StringTable, blob_sections, string_sections
+from kb.store import Arrays, Blobs, StringTable, Texts
 
-__all__ = ["MESSAGE", "SATURATION", "Phrase", "Vectors", "vector_sections"]
+__all__ = ["MESSAGE", "SATURATION", "Phrase", "Vectors"]
 
 
 SATURATION = 12.0
@@ -34,32 +33,29 @@ class Phrase(NamedTuple):
     terms: list[str]
 
 
-def vector_sections(
-    vectors: Sequence[Mapping[str, float]], phrases: Sequence[Sequence[tuple[str, Sequence[str]]]]
-) -> dict[str, Any]:
-    """Return the sections for `kb.store` of each entry's weighted terms and its phrases; entries are numbered in order."""
-    lexicon: dict[str, int] = {}
-    for vector, short in zip(vectors, phrases, strict=True):
-        spoken = {MESSAGE + term for field, found in short if field == "message" for term in found}
-        for term in (*vector, *spoken):
-            lexicon[term] = lexicon.get(term, 0) + 1
-    rows = [[(field, _norm(field, found, lexicon, len(vectors)), found) for field, found in short] for short in phrases]
-    return {
-        **string_sections("lexicon", lexicon),
-        "lexicon.entries": array("I", [0, *lexicon.values()]),
-        **blob_sections("vectors", vectors),
-        **blob_sections("phrases", rows),
-    }
+class _Told(dict[int, float]):
+    """How much a term tells, in nats, by the number of entries that have it."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self._size = size
+
+    def __missing__(self, count: int) -> float:
+        self[count] = math.log(1 + (self._size - count + 0.5) / (count + 0.5))
+        return self[count]
 
 
 class Vectors:
-    """Reads what `vector_sections` wrote."""
+    """Reads what `kb.generation` wrote of each entry's words.
 
-    def __init__(self, arrays: Arrays) -> None:
+    How much a phrase tells changes with every entry that comes or goes, so it is reckoned when it is asked for.
+    """
+
+    def __init__(self, arrays: Arrays, texts: Texts, size: int) -> None:
         self._lexicon = StringTable(arrays, "lexicon")
         self._entries = arrays["lexicon.entries"]
-        self._vectors, self._phrases = Blobs(arrays, "vectors"), Blobs(arrays, "phrases")
-        self._size = len(self._vectors)
+        self._vectors, self._phrases = Blobs(arrays, "vectors", texts), Blobs(arrays, "phrases", texts)
+        self._told = _Told(size)
 
     def count(self, term: str) -> int:
         """Return in how many entries the term stands."""
@@ -67,7 +63,7 @@ class Vectors:
 
     def idf(self, term: str) -> float:
         """Return how much the term tells, in nats: the fewer entries have it the more, and most where none has."""
-        return _idf(self.count(term), self._size)
+        return self._told[self.count(term)]
 
     def terms(self, number: int) -> dict[str, float]:
         """Return the weighted terms of the entry of that number."""
@@ -76,15 +72,10 @@ class Vectors:
 
     def phrases(self, number: int) -> list[Phrase]:
         """Return the titles, aliases and messages of the entry of that number."""
-        return [Phrase(*row) for row in self._phrases[number]]
+        return [Phrase(field, self._norm(field, numbers), terms) for field, terms, numbers in self._phrases[number]]
 
-
-def _idf(count: int, size: int) -> float:
-    return math.log(1 + (size - count + 0.5) / (count + 0.5))
-
-
-def _norm(field: str, terms: Sequence[str], lexicon: Mapping[str, int], size: int) -> float:
-    """Of a message the squares of what its words tell, summed; of other phrases the length of that vector, not below a least one."""
-    prefix = MESSAGE if field == "message" else ""
-    squares = sum(_idf(lexicon.get(prefix + term, 0), size) ** 2 for term in terms)
-    return round(squares if prefix else math.sqrt(_SHORTEST + squares), 4)
+    def _norm(self, field: str, numbers: Sequence[int]) -> float:
+        """Of a message the squares of what its words tell, summed; of other phrases the length of that vector, not below a least one."""
+        told, entries = self._told, self._entries
+        squares = sum([told[entries[number]] ** 2 for number in numbers])
+        return round(squares if field == "message" else math.sqrt(_SHORTEST + squares), 4)

@@ -8,7 +8,7 @@ are terms.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,9 +21,9 @@ from whoosh.formats import Frequency
 from kb.analysis import message_terms, terms
 from kb.entry import LANGUAGES, Entry
 from kb.query import calls_in
-from kb.vectors import SATURATION, Vectors, vector_sections
+from kb.vectors import MESSAGE, SATURATION, Vectors
 
-__all__ = ["FOLDER", "Candidate", "Searcher", "entry_texts", "write_words"]
+__all__ = ["FOLDER", "Candidate", "Searcher", "Weighed", "entry_texts", "weighed", "write_words"]
 
 FOLDER = "words"
 """The folder of the Whoosh index below that of an index."""
@@ -109,25 +109,31 @@ def entry_texts(entry: Entry) -> Iterator[tuple[str, str]]:
         yield "code", case.repro.source
 
 
-def write_words(folder: str, entries: Sequence[Entry], printed: Mapping[str, str]) -> dict[str, Any]:
-    """Write the Whoosh index into `folder` and return the sections for the store; `printed` is what each case's repro printed."""
-    vectors = []
+class Weighed(NamedTuple):
+    """What an entry says: its terms with their weights, and the terms of each title, alias and message with their field."""
+
+    vector: dict[str, float]
+    phrases: list[tuple[str, list[str]]]
+
+    def counted(self) -> set[str]:
+        """Return the terms that count as the entry's: those of its vector, and apart from them the words of its messages."""
+        spoken = (MESSAGE + term for field, found in self.phrases if field == "message" for term in found)
+        return {*self.vector, *spoken}
+
+
+def weighed(entry: Entry, printed: Mapping[str, str]) -> Weighed:
+    """Return what the entry says; `printed` is what each case's repro printed."""
+    vector: dict[str, float] = {}
     phrases = []
-    for entry in entries:
-        vector: dict[str, float] = {}
-        short = []
-        for field, text in [*entry_texts(entry), *_traces(entry, printed)]:
-            found = terms(text)
-            if field == "message":
-                short.append((field, sorted(message_terms(_PLACEHOLDER.sub(" ", text.partition(": ")[2] or text)))))
-            elif field in ("title", "alias"):
-                short.append((field, sorted(set(found))))
-            for term in found:
-                vector[term] = vector.get(term, 0.0) + WEIGHTS[field]
-        vectors.append(vector)
-        phrases.append(short)
-    _write(folder, entries, vectors)
-    return vector_sections(vectors, phrases)
+    for field, text in [*entry_texts(entry), *_traces(entry, printed)]:
+        found = terms(text)
+        if field == "message":
+            phrases.append((field, sorted(message_terms(_PLACEHOLDER.sub(" ", text.partition(": ")[2] or text)))))
+        elif field in ("title", "alias"):
+            phrases.append((field, sorted(set(found))))
+        for term in found:
+            vector[term] = vector.get(term, 0.0) + WEIGHTS[field]
+    return Weighed(vector, phrases)
 
 
 def _traces(entry: Entry, printed: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -136,13 +142,38 @@ def _traces(entry: Entry, printed: Mapping[str, str]) -> Iterator[tuple[str, str
         yield "trace", calls_in(printed.get(case.id, ""))
 
 
-def _write(folder: str, entries: Sequence[Entry], vectors: Sequence[Mapping[str, float]]) -> None:
-    Path(folder).mkdir(parents=True)
-    schema = Schema(slug=ID(stored=True, unique=True), terms=_Pooled())
-    writer = whoosh_index.create_in(folder, schema).writer(limitmb=256)
-    for entry, vector in zip(entries, vectors, strict=True):
-        writer.add_document(slug=entry.id, terms=list(vector.items()))
-    writer.commit()
+def write_words(
+    folder: Path, gone: Iterable[str], new: Mapping[str, Mapping[str, float]], old: Path | None = None
+) -> None:
+    """Write the Whoosh index into `folder`: that in the folder `old`, if any, without the slugs `gone` and with the weighted terms of the new ones.
+
+    Whoosh's segments never change, so those of `old` are linked; which of their entries are gone stands in its table of
+    contents, which is written anew.
+    """
+    from kb.growing import link_or_copy
+
+    folder.mkdir()
+    if old:
+        for path in old.iterdir():
+            if path.suffix in (".seg", ".toc"):
+                link_or_copy(path, folder / path.name)
+        opened = whoosh_index.open_dir(str(folder))
+    else:
+        opened = whoosh_index.create_in(str(folder), Schema(slug=ID(stored=True, unique=True), terms=_Pooled()))
+    writer = opened.writer(limitmb=256)
+    for slug in gone:
+        writer.delete_by_term("slug", slug)
+    for slug, vector in new.items():
+        writer.add_document(slug=slug, terms=list(vector.items()))
+    writer.commit(mergetype=_merge_small)
+
+
+def _merge_small(writer: Any, segments: Sequence[Any]) -> list[Any]:
+    """Merge small segments as Whoosh does, but never the largest: that is what an index built anew is for."""
+    from whoosh.writing import MERGE_SMALL
+
+    *small, largest = sorted(segments, key=lambda segment: segment.doc_count_all()) or [None]
+    return [*MERGE_SMALL(writer, small), *([largest] if largest else [])]
 
 
 class Searcher:

@@ -81,7 +81,8 @@ def test_what_other_code_parsed_is_not_read_back(opened, folder, monkeypatch):
     parsed = []
     parse = kb.build.parse
     monkeypatch.setattr(kb.build, "parse", lambda path, **more: parsed.append(path.stem) or parse(path, **more))
-    monkeypatch.setattr(kb.build, "code_listing", lambda: "another version")
+    for module in ("kb.build", "kb.stamps"):
+        monkeypatch.setattr(f"{module}.code_listing", lambda: "another version")
     write_entry(folder, "second-entry", why="Something new.")
     opened()
     assert sorted(parsed) == ["first-entry", "second-entry"]
@@ -172,7 +173,7 @@ def test_readers_see_the_old_index_while_a_new_one_is_built(opened, folder, monk
 
 def test_a_build_that_fails_leaves_the_old_index_and_no_rubbish(opened, folder, monkeypatch):
     old = opened()
-    monkeypatch.setattr(kb.build, "write_arrays", lambda *_: (_ for _ in ()).throw(OSError("no space")))
+    monkeypatch.setattr("kb.generation.write_arrays", lambda *_: (_ for _ in ()).throw(OSError("no space")))
     write_entry(folder, "third-entry")
     with pytest.raises(OSError, match="no space"):
         opened()
@@ -202,8 +203,8 @@ def test_the_doctor_is_told_whether_the_index_is_fresh(tmp_path, folder, monkeyp
 def test_nothing_in_the_index_is_code(opened):
     index = opened()
     files = {path.name for path in Path(index.folder).iterdir()}
-    assert files == {"index.bin", "listing.txt", "parsed.jsonl", "words"}
-    assert all(json.loads(line) for line in Path(index.folder, "parsed.jsonl").read_text("utf-8").splitlines())
+    assert files == {"index.bin", "listing.txt", "texts.jsonl", "words"}
+    assert all(json.loads(line) for line in Path(index.folder, "texts.jsonl").read_text("utf-8").splitlines())
 
 
 def test_the_cache_can_be_told_where_to_live(monkeypatch, tmp_path):

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.lexer import lex
-from kb.plant import trie_sections
+from kb.plant import Tree
 from kb.store import Arrays, StoreError, write_arrays
 from kb.template import compile_template, match
 from kb.trie import Hit, Trie
@@ -13,13 +13,26 @@ from kb.trie import Hit, Trie
 
 @pytest.fixture
 def tree(tmp_path):
-    def build(*templates, owners=None):
+    def build(*templates):
         compiled = [compile_template(template).pieces for template in templates]
         path = str(tmp_path / f"tree-{len(list(tmp_path.iterdir()))}")
-        write_arrays(path, trie_sections(compiled, owners or range(len(compiled))))
-        return Trie(Arrays(path))
+        return planted(path, compiled)
 
     return build
+
+
+def planted(path, templates, gone=()):
+    """Return the tree of these templates, each of an entry of its own; those whose numbers are in `gone` are taken out again."""
+    tree, owners = Tree(), range(len(templates))
+    for number, pieces in enumerate(templates):
+        tree.add(number, [(number, pieces)])
+    for number in gone:
+        tree.remove(number, [templates[number]], owners)
+    for number in owners:
+        if number not in gone:
+            tree.point(number, [templates[number]], owners)
+    write_arrays(path, tree.sections())
+    return Trie(Arrays(path))
 
 
 def test_every_template_that_matches_is_found_at_its_place(tree):
@@ -50,9 +63,8 @@ FILLED = st.sampled_from("a b c the size of 3 [1,2] [4] x.w foo 1.5 ab 报 .".sp
 def test_the_tree_agrees_with_matching_one_template_after_the_other(tmp_path_factory, templates, words):
     pieces = [compile_template(" ".join(template)).pieces for template in templates]
     path = str(tmp_path_factory.mktemp("tree") / "tree")
-    write_arrays(path, trie_sections(pieces, range(len(pieces))))
     tokens = lex(" ".join(words))
-    found = {(hit.template, hit.start) for hit in Trie(Arrays(path)).find(tokens) if hit.whole}
+    found = {(hit.template, hit.start) for hit in planted(path, pieces).find(tokens) if hit.whole}
     expected = {
         (number, start)
         for number, template in enumerate(pieces)
@@ -60,6 +72,42 @@ def test_the_tree_agrees_with_matching_one_template_after_the_other(tmp_path_fac
         if match(template, tokens, start) is not None
     }
     assert expected <= found
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(TEMPLATE, min_size=2, max_size=6), st.lists(FILLED, min_size=3, max_size=12), st.randoms())
+def test_neither_the_order_of_planting_nor_what_was_taken_out_is_seen(tmp_path_factory, templates, words, chooser):
+    pieces = list({compile_template(" ".join(template)).pieces for template in templates})
+    order = chooser.sample(pieces, len(pieces))
+    gone = chooser.sample(range(len(order)), len(order) // 2)
+    left = [pieces for number, pieces in enumerate(order) if number not in gone]
+    left.sort(key=pieces.index)
+    tokens, folder = lex(" ".join(words)), tmp_path_factory.mktemp("trees")
+
+    def found(tree, templates):
+        return sorted((*hit[1:], str(templates[hit.template])) for hit in tree.find(tokens))
+
+    assert found(planted(str(folder / "one"), order, gone), order) == found(planted(str(folder / "other"), left), left)
+
+
+def test_of_two_beginnings_alike_the_same_is_found_whichever_was_planted_first(tmp_path):
+    compiled = [
+        compile_template(f"one two {slot} three {last}").pieces for slot, last in (("a{name}", 4), ("{name}.w", 5))
+    ]
+    one, other = planted(str(tmp_path / "one"), compiled), planted(str(tmp_path / "other"), compiled[::-1])
+    [found], [again] = one.find(lex("one two ab.w three")), other.find(lex("one two ab.w three"))
+    assert compiled[found.template] == compiled[::-1][again.template]
+
+
+@pytest.mark.parametrize("paste", ["one two three four five six", "one two three four x six"])
+def test_a_path_that_was_taken_out_hides_no_beginning_of_another(tmp_path, paste):
+    templates = [
+        "one two three four and so on",
+        "one two three four five six seven",
+        "one two three four {name} six seven",
+    ]
+    compiled = [compile_template(template).pieces for template in templates]
+    assert planted(str(tmp_path / "tree"), compiled, [1, 2]).find(lex(paste)) == [Hit(0, 0, 4, 4, False)]
 
 
 def test_a_look_up_probes_the_same_places_in_a_large_tree(tree, monkeypatch):

@@ -4,8 +4,9 @@ import pytest
 
 from kb.analysis import CONCEPT, as_written, message_terms, terms
 from kb.index import open_index
-from kb.spell import Speller, spell_sections
+from kb.spell import Speller
 from kb.store import Arrays, write_arrays
+from kb.vocabulary import Spelling
 from tests.kb.entries_to_find import write_entry
 
 
@@ -40,7 +41,9 @@ def test_words_are_shown_as_they_are_written_and_once():
 
 @pytest.fixture
 def speller(tmp_path):
-    write_arrays(str(tmp_path / "spell"), spell_sections(["deserialize", "tensor", "dimension", "to", "size"]))
+    spelling = Spelling()
+    spelling.count(dict.fromkeys(["deserialize", "tensor", "dimension", "to", "size"], 1), 1)
+    write_arrays(str(tmp_path / "spell"), spelling.sections())
     return Speller(Arrays(str(tmp_path / "spell")))
 
 
