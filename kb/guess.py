@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -32,6 +33,9 @@ _STRANGER = 0.9
 _PHRASE, _MESSAGE = 2.0, 10.0
 """What a title or alias like the paste, and a message like its error, add to the BM25 score."""
 
+_ECHO, _SAYS_THE_SAME = 20.0, 0.6
+"""What a title or an alias that says the same as the paste adds to the score, and from which cosine of the two on it does."""
+
 _HAS_MESSAGE = 0.85
 """Factor for entries about an error where the paste shows none: one about a silent pitfall is likelier to be meant."""
 
@@ -53,8 +57,9 @@ _PYTORCH = re.compile(r"torch|\baten\b|\bATen\b|\bTHC|c10|CUDA|cuda|NCCL|nccl|cu
 class Traits(NamedTuple):
     """What an entry shares with a paste.
 
-    `bm25` is the pooled score; `message` how alike its most alike message and the paste's error are, `phrase` its most
-    alike title or alias and the whole paste.
+    `bm25` is the pooled score; `message` how alike its most alike message and the paste's error are; `phrase` how much of
+    its most alike title or alias stands in the paste, `echo` how near one of them and the whole paste are to saying the
+    same, as a cosine.
     `unshown` tells that the entry is about an error or a warning and the paste shows none.
     """
 
@@ -62,6 +67,7 @@ class Traits(NamedTuple):
     bm25: float
     message: float
     phrase: float
+    echo: float
     unshown: bool
 
 
@@ -121,21 +127,25 @@ def traits(
     said = _said(errors)
     tells = {word: vectors.idf(MESSAGE + word) ** 2 for word in said}
     total = sum(tells.values())
+    common = {term: tells * vectors.idf(term) for term, tells in worth.items()}
+    length = math.hypot(*worth.values())
     found = []
     for entry, score in index.words.search(weights, _CANDIDATES):
-        message = phrase = 0.0
+        message = phrase = echo = 0.0
         for one in vectors.phrases(entry):
             if one.field != "message":
                 phrase = max(phrase, _within(worth, one))
+                echo = max(echo, _within(common, one) / length)
             elif said:
                 message = max(message, _alike(tells, total, one))
         unshown = not errors and index.has_message(entry)
-        found.append(Traits(entry, score, message, phrase, unshown))
+        found.append(Traits(entry, score, message, phrase, echo, unshown))
     return found
 
 
 def _rank(one: Traits) -> float:
-    return (one.bm25 + _PHRASE * one.phrase) * (_HAS_MESSAGE if one.unshown else 1.0) + _MESSAGE * one.message
+    likely = (one.bm25 + _PHRASE * one.phrase) * (_HAS_MESSAGE if one.unshown else 1.0)
+    return likely + _MESSAGE * one.message + _ECHO * max(0.0, one.echo - _SAYS_THE_SAME)
 
 
 def _sure(index: Index, first: Traits, covered: float, view: View, errors: Sequence[Spotted]) -> bool:
@@ -147,6 +157,8 @@ def _sure(index: Index, first: Traits, covered: float, view: View, errors: Seque
     """
     main = next((error for error in errors if error.role == "error"), None)
     if main is None:
+        if first.echo >= _SAYS_THE_SAME:
+            return True
         if _of_others(view.text):
             return first.bm25 >= _OTHERS * _LEAST_SHARED
         return first.bm25 >= _LEAST_SHARED or (first.bm25 >= 0.6 * _LEAST_SHARED and first.phrase >= 1)

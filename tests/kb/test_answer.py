@@ -8,6 +8,8 @@ import pytest
 
 from kb import lookup as public_lookup
 from kb.answer import lookup
+from kb.corpus import load
+from kb.entry import LANGUAGES
 from kb.exact import fill
 from kb.guess import others
 from kb.index import open_index
@@ -175,8 +177,22 @@ def test_an_error_of_another_framework_is_not_answered_by_its_words(published):
 
 
 def test_code_tells_what_is_asked_where_no_error_does(published):
-    asked = "x = torch.randn(4, 1)\ny = torch.randn(4)\nloss = F.mse_loss(x, y)\nprint(loss)  # larger than it should be"
+    asked = (
+        "x = torch.randn(4, 1)\ny = torch.randn(4)\nloss = F.mse_loss(x, y)\nprint(loss)  # larger than it should be"
+    )
     assert ids(lookup(asked, index=published))[0] == ("loss-does-not-decrease-wrong-shape-broadcast", "likely")
+
+
+def test_what_people_type_by_an_entry_s_own_account_leads_to_it(published):
+    typed = [
+        (entry.id, text) for entry in load() for lang in LANGUAGES for text in (entry.title[lang], *entry.aliases[lang])
+    ]
+    missed = []
+    for slug, text in typed[::5]:
+        answer = lookup(text, index=published)
+        if not answer.answered or answer.matches[0].id != slug:
+            missed.append((slug, text))
+    assert len(missed) <= len(typed[::5]) * 0.02, missed
 
 
 def test_other_names_are_folded_and_none_is_what_entries_are_about(published):
