@@ -204,7 +204,7 @@ def _alike(tells: Mapping[str, float], total: float, message: Phrase) -> float:
 
 def _within(worth: Mapping[str, float], phrase: Phrase) -> float:
     """Return how much of a title or an alias stands in the paste, by what its terms tell."""
-    return sum(worth[term] for term in phrase.terms if term in worth) / phrase.norm
+    return sum([worth[term] for term in phrase.terms if term in worth]) / phrase.norm
 
 
 def _mended(index: Index, view: View) -> list[Token] | None:

@@ -18,8 +18,15 @@ SATURATION = 12.0
 _SHORTEST = 10.0
 """Added to the squares of a phrase, so that a single word in common does not make a short one alike."""
 
+_MAX_READ = 1_000
+"""Entries whose phrases are kept once read: all of those that ship."""
+
 MESSAGE = "¶"
 """A term that begins with this is a word of an error's message, and counted among messages alone."""
+
+
+_MAX_READ = 1_000
+"""Entries whose phrases are kept once read."""
 
 
 class Phrase(NamedTuple):
@@ -56,6 +63,8 @@ class Vectors:
         self._entries = arrays["lexicon.entries"]
         self._vectors, self._phrases = Blobs(arrays, "vectors", texts), Blobs(arrays, "phrases", texts)
         self._told = _Told(size)
+        self._read: dict[int, list[Phrase]] = {}
+        self._read: dict[int, list[Phrase]] = {}
 
     def count(self, term: str) -> int:
         """Return in how many entries the term stands."""
@@ -72,6 +81,13 @@ class Vectors:
 
     def phrases(self, number: int) -> list[Phrase]:
         """Return the titles, aliases and messages of the entry of that number."""
+        if number not in self._read:
+            if len(self._read) >= _MAX_READ:
+                self._read.clear()
+            self._read[number] = self._phrases_of(number)
+        return self._read[number]
+
+    def _phrases_of(self, number: int) -> list[Phrase]:
         return [Phrase(field, self._norm(field, numbers), terms) for field, terms, numbers in self._phrases[number]]
 
     def _norm(self, field: str, numbers: Sequence[int]) -> float:
