@@ -64,7 +64,6 @@ class Vectors:
         self._vectors, self._phrases = Blobs(arrays, "vectors", texts), Blobs(arrays, "phrases", texts)
         self._told = _Told(size)
         self._read: dict[int, list[Phrase]] = {}
-        self._read: dict[int, list[Phrase]] = {}
 
     def count(self, term: str) -> int:
         """Return in how many entries the term stands."""
