@@ -18,9 +18,6 @@ SATURATION = 12.0
 _SHORTEST = 10.0
 """Added to the squares of a phrase, so that a single word in common does not make a short one alike."""
 
-_MAX_READ = 1_000
-"""Entries whose phrases are kept once read: all of those that ship."""
-
 MESSAGE = "¶"
 """A term that begins with this is a word of an error's message, and counted among messages alone."""
 
