@@ -7,6 +7,7 @@ from importlib import import_module
 
 PARTS = {
     "lookup": "accuracy and time beside other engines",
+    "unknown": "errors that no entry answers",
     "scale": "look-ups at 225, 10,000 and 50,000 entries",
     "reindex": "re-indexing one changed entry beside a full build",
     "start": "a cold kb lookup beside a bare interpreter",

@@ -39,7 +39,7 @@ _ECHO, _SAYS_THE_SAME = 20.0, 0.6
 _HAS_MESSAGE = 0.85
 """Factor for entries about an error where the paste shows none: one about a silent pitfall is likelier to be meant."""
 
-_LIKE_ENOUGH = 2.1
+_LIKE_ENOUGH = 2.4
 _BEYOND = 0.3
 _MOST_MENDED = 400
 """Words looked up for a misspelling in one paste."""
@@ -168,7 +168,7 @@ def _sure(index: Index, first: Traits, covered: float, view: View, errors: Seque
     own = _from_pytorch(view, main) and not _of_others(view.text)
     if not own and first.message < _STRANGE.get(main.type, _STRANGER):
         return False
-    return 3 * first.message + 2 * covered + own >= _LIKE_ENOUGH
+    return 4 * first.message + covered + own >= _LIKE_ENOUGH
 
 
 def _from_pytorch(view: View, error: Spotted) -> bool:
