@@ -155,7 +155,7 @@ def _sure(index: Index, first: Traits, covered: float, view: View, errors: Seque
     has to come from PyTorch at least: what another library says about other things is no reason to answer. Where there
     is no message, its type has to be one that entries speak of, and a question has to share enough with the entry.
     """
-    main = next((error for error in errors if error.role == "error"), None)
+    main = _main(errors)
     if main is None:
         if first.echo >= _SAYS_THE_SAME:
             return True
@@ -190,9 +190,14 @@ def others() -> frozenset[str]:
     return frozenset(name for line in lines if not line.startswith("#") for name in line.split())
 
 
+def _main(errors: Sequence[Spotted]) -> Spotted | None:
+    """Return the root cause: the first error, or where there is none the first warning."""
+    return next((error for role in ("error", "warning") for error in errors if error.role == role), None)
+
+
 def _said(errors: Sequence[Spotted]) -> set[str]:
     """Return the words of the root cause's message."""
-    main = next((error for error in errors if error.role == "error" and error.message), None)
+    main = _main([error for error in errors if error.message])
     return message_terms(main.message[:400]) if main else set()
 
 
