@@ -25,7 +25,7 @@ def shell(monkeypatch):
     interactive = pytest.importorskip("IPython.core.interactiveshell")
     open_index()
     monkeypatch.setattr(hook, "SECONDS", 30)
-    monkeypatch.delenv("VIRTUAL_ENV", raising=False)  # IPython warns where another environment is active than the tests'
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)  # IPython warns where another environment is active
     shell = interactive.InteractiveShell()
     shell.run_line_magic("load_ext", "kb")
     yield shell
