@@ -74,6 +74,20 @@ def test_copy_without_clipboard_permission_falls_back(open_page):
     page.get_by_text("Copied", exact=True).wait_for()
 
 
+def test_the_answer_begins_below_the_bar(open_page, paste):
+    page = open_page(reduced_motion="no-preference")
+    page.set_viewport_size({"width": 1280, "height": 500})
+    page.fill("#text", paste)
+    page.click("text=Explain it")
+    answered(page)
+    page.wait_for_function(
+        "() => new Promise(still => { const before = scrollY; setTimeout(() => still(scrollY > 0 && scrollY === before), 200); })"
+    )
+    bar = page.locator(".top").bounding_box()
+    verdict = page.locator(".verdict").bounding_box()
+    assert bar["y"] + bar["height"] <= verdict["y"] < 150
+
+
 def test_switching_the_language_keeps_paste_answer_and_url(open_page, paste):
     page = open_page()
     page.fill("#text", paste)

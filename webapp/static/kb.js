@@ -59,7 +59,6 @@ function announce(text) {
 let asking = null;
 
 async function ask(form) {
-  const text = $("#text");
   const button = $("button.primary", form);
   asking?.abort();
   const mine = asking = new AbortController();
@@ -80,7 +79,6 @@ async function ask(form) {
   if (asking !== mine) return;
   form.removeAttribute("aria-busy");
   button.textContent = button.dataset.label;
-  text.rows = 4;
 }
 
 function show(page, form) {
@@ -93,6 +91,7 @@ function show(page, form) {
   } else if (found) {
     answer.replaceChildren(...found.childNodes);
     $("h1").className = $("h1", page).className;
+    $("#text").rows = 4; // before the place to scroll to is reckoned
     $(".lead")?.remove();
     $(".start")?.remove();
   } else {
