@@ -115,6 +115,20 @@ def test_switching_the_language_keeps_the_place_and_the_open_case(open_page):
     assert page.is_checked("#case-on-gpu")
 
 
+def test_coming_back_finds_the_question_and_its_answer(open_page, paste):
+    page = open_page()
+    page.fill("#text", paste)
+    page.click("text=Explain it")
+    answered(page)
+    page.goto("/e/quiet-broadcast")
+    page.go_back()
+    answered(page)
+    assert page.input_value("#text").strip() == paste.strip()
+    page.click(".brand")
+    page.locator("h1.big").wait_for()
+    assert page.input_value("#text") == ""
+
+
 def test_a_question_in_chinese_turns_the_page_chinese(open_page):
     page = open_page()
     page.fill("#text", "矩阵乘法维度对不上")

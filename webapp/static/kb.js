@@ -98,11 +98,26 @@ function show(page, form) {
     answer.replaceChildren(...$("main", page).childNodes);
   }
   document.title = page.title;
+  keepAsked(form);
   announce(form.dataset.done);
   refine(document);
   const target = $("#answer");
   target.focus({ preventScroll: true });
   target.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+}
+
+// Coming back to the page finds what was asked, and its answer: only this tab remembers it.
+function keepAsked(form) {
+  const asked = $("#text").value;
+  if (form.id === "ask" && asked.length <= 100_000) history.replaceState({ asked }, "");
+}
+
+function askAgain() {
+  const text = $("#text");
+  const came = performance.getEntriesByType("navigation")[0]?.type;
+  if (!text || text.value || came === "navigate" || !history.state?.asked) return;
+  text.value = history.state.asked;
+  ask(text.form);
 }
 
 // Did this help? The answer is sent, and thanks take the buttons' place.
@@ -252,3 +267,4 @@ addEventListener("hashchange", openNamedCase);
 begin();
 openNamedCase();
 restorePlace();
+askAgain();
