@@ -36,7 +36,7 @@ _PHRASE, _MESSAGE = 2.0, 10.0
 _ECHO, _SAYS_THE_SAME = 20.0, 0.6
 """What a title or an alias that says the same as the paste adds to the score, and from which cosine of the two on it does."""
 
-_HAS_MESSAGE = 0.85
+_HAS_MESSAGE = 0.8
 """Factor for entries about an error where the paste shows none: one about a silent pitfall is likelier to be meant."""
 
 _LIKE_ENOUGH = 2.4
@@ -44,14 +44,17 @@ _BEYOND = 0.3
 _MOST_MENDED = 400
 """Words looked up for a misspelling in one paste."""
 
-_OTHERS = 2.5
+_OTHERS = 3.0
 """How many times as much a question has to share that names another framework, library or tool and nothing of PyTorch."""
 
 _OF_PYTORCH = re.compile(
     r"torch|\bATen\b|\bc10\b|\bnn\.|\.cuda\(|\.to\(|\.backward\(|requires_grad|state_dict|data_?loader", re.IGNORECASE
 )
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
-_PYTORCH = re.compile(r"torch|\baten\b|\bATen\b|\bTHC|c10|CUDA|cuda|NCCL|nccl|cudnn|cublas")
+_PYTORCH = re.compile(
+    r"\b(?:(?:lib|py|py_)?torch|aten|c10d?|cuda|nccl|cudnn|cublas)\b|\btorch_(?:cpu|cuda|python)|CUDA|CUDNN|CUBLAS|NCCL|\bTHC|\bTorch[A-Z]",
+    re.IGNORECASE,
+)
 
 
 class Traits(NamedTuple):

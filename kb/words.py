@@ -30,7 +30,7 @@ FOLDER = "words"
 
 WEIGHTS = {
     "title": 4.0,
-    "alias": 2.0,
+    "alias": 2.5,
     "slug": 3.0,
     "message": 2.5,
     "tag": 2.5,
