@@ -195,6 +195,12 @@ def test_what_people_type_by_an_entry_s_own_account_leads_to_it(published):
     assert len(missed) <= len(typed[::5]) * 0.02, missed
 
 
+def test_a_library_with_torch_in_its_name_is_not_pytorch(published):
+    said = "ImportError: cannot import name 'fused_norm' from '{}'"
+    assert lookup(said.format("torch.nn.utils"), index=published).answered
+    assert not lookup(said.format("acme_torch_utils.layers"), index=published).answered
+
+
 def test_other_names_are_folded_and_none_is_what_entries_are_about(published):
     assert all(name == name.lower() and name.isalnum() for name in others())
     assert not others() & {"torch", "pytorch", "torchvision", "lightning", "transformers", "cuda", "cudnn", "nccl"}
