@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kb.clean import View, plain, rewrap
 from kb.exact import matches_by_message
+from kb.foreign import raised_elsewhere
 from kb.index import Index, open_index
 from kb.lexer import lex
 from kb.paste import FoundError, Frame, Spotted, find_errors, own_frame
@@ -31,6 +32,8 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
         from kb.guess import matches_by_words
 
         matches = matches_by_words(opened, view, errors, matches, limit, text)
+    if matches and errors and raised_elsewhere(view.text, errors[0].start):
+        matches = [one._replace(confidence="related") for one in matches]
     found = tuple(FoundError(one.type, one.message, view.line(one.start), own_frame(view, one)) for one in errors)
     told: Lang = lang or ("zh" if _is_chinese(text) else "en")
     kept = tuple(_falling(matches[:limit]))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from kb.analysis import as_written, message_terms, terms
 from kb.clean import View
 from kb.exact import matches_by_message
+from kb.foreign import of_framework, of_others
 from kb.index import Index
 from kb.lexer import Token, lex
 from kb.paste import SIGNALS, Spotted
@@ -21,7 +20,6 @@ from kb.vectors import MESSAGE, SATURATION, Phrase
 
 __all__ = ["Traits", "matches_by_words"]
 
-OTHERS = Path(__file__).parent / "data/others.txt"
 _CANDIDATES = 20
 _LEAST_SHARED = 4.5
 """The BM25 score, in nats, from which a question is answered; less will do where it has a title or an alias in it."""
@@ -45,12 +43,8 @@ _MOST_MENDED = 400
 """Words looked up for a misspelling in one paste."""
 
 _OTHERS = 3.0
-"""How many times as much a question has to share that names another framework, library or tool and nothing of PyTorch."""
+"""How many times as much a question has to share that names another library or tool and nothing of PyTorch."""
 
-_OF_PYTORCH = re.compile(
-    r"torch|\bATen\b|\bc10\b|\bnn\.|\.cuda\(|\.to\(|\.backward\(|requires_grad|state_dict|data_?loader", re.IGNORECASE
-)
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _PYTORCH = re.compile(
     r"\b(?:(?:lib|py|py_)?torch|aten|c10d?|cuda|nccl|cudnn|cublas)\b|\btorch_(?:cpu|cuda|python)|CUDA|CUDNN|CUBLAS|NCCL|\bTHC|\bTorch[A-Z]",
     re.IGNORECASE,
@@ -162,13 +156,15 @@ def _sure(index: Index, first: Traits, covered: float, view: View, errors: Seque
     if main is None:
         if first.echo >= _SAYS_THE_SAME:
             return True
-        if _of_others(view.text):
+        if of_framework(view.text):
+            return False
+        if of_others(view.text):
             return first.bm25 >= _OTHERS * _LEAST_SHARED
         return first.bm25 >= _LEAST_SHARED or (first.bm25 >= 0.6 * _LEAST_SHARED and first.phrase >= 1)
     if not main.message or main.type in SIGNALS:
         spoken_of = main.type in SIGNALS or index.vectors.count(main.type.lower())
         return bool(spoken_of) and first.bm25 >= 2 * _LEAST_SHARED
-    own = _from_pytorch(view, main) and not _of_others(view.text)
+    own = _from_pytorch(view, main) and not of_others(view.text)
     if not own and first.message < _STRANGE.get(main.type, _STRANGER):
         return False
     return 4 * first.message + covered + own >= _LIKE_ENOUGH
@@ -179,18 +175,6 @@ def _from_pytorch(view: View, error: Spotted) -> bool:
     lines = view.text[: error.start].rstrip().rsplit("\n", 3)[-3:]
     above = [line for line in lines if line.strip("^~ ")][-2:]
     return bool(_PYTORCH.search(" ".join([*above, error.type, error.message])))
-
-
-def _of_others(text: str) -> bool:
-    """Tell whether the text names what is not PyTorch, and nothing that is."""
-    return not _OF_PYTORCH.search(text) and not others().isdisjoint(name.lower() for name in _NAME.findall(text))
-
-
-@cache
-def others() -> frozenset[str]:
-    """Return the names of `kb/data/others.txt`, in lower case."""
-    lines = OTHERS.read_text("utf-8").splitlines()
-    return frozenset(name for line in lines if not line.startswith("#") for name in line.split())
 
 
 def _main(errors: Sequence[Spotted]) -> Spotted | None:

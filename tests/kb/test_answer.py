@@ -11,7 +11,7 @@ from kb.answer import lookup
 from kb.corpus import load
 from kb.entry import LANGUAGES
 from kb.exact import fill
-from kb.guess import others
+from kb.foreign import FRAMEWORKS, OTHERS, names
 from kb.index import open_index
 from tests.kb.entries_to_find import write_entry
 
@@ -202,8 +202,23 @@ def test_a_library_with_torch_in_its_name_is_not_pytorch(published):
 
 
 def test_other_names_are_folded_and_none_is_what_entries_are_about(published):
-    assert all(name == name.lower() and name.isalnum() for name in others())
-    assert not others() & {"torch", "pytorch", "torchvision", "lightning", "transformers", "cuda", "cudnn", "nccl"}
+    known = names(FRAMEWORKS) | names(OTHERS)
+    assert all(name == name.lower() and name.isalnum() for name in known)
+    assert not known & {"torch", "pytorch", "torchvision", "lightning", "transformers", "cuda", "cudnn", "nccl"}
+    assert not names(FRAMEWORKS) & names(OTHERS)
+
+
+def test_a_question_about_another_framework_is_declined_unless_it_is_only_compared(published):
+    asked = "how can I print a summary of my model with the output shape of every layer"
+    assert lookup(f"{asked}, like Keras does", index=published).answered
+    assert not lookup(f"{asked} in MXNet", index=published).answered
+
+
+def test_what_another_framework_s_own_code_raised_is_declined(published):
+    frame = '  File "/usr/lib/python3/dist-packages/{}/optimizer.py", line 7, in apply\n'
+    paste = "Traceback (most recent call last):\n" + frame + "RuntimeError: Adam does not support sparse gradients\n"
+    assert lookup(paste.format("torch"), index=published).answered
+    assert not lookup(paste.format("tensorflow_core/python"), index=published).answered
 
 
 def test_the_language_is_told_from_the_text_unless_it_is_given(index):
