@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from kb.clean import View
 from kb.index import Index
+from kb.lazy import pattern
 from kb.lexer import Token, numbers
 from kb.paste import Spotted
 from kb.pattern import Slot, match
@@ -20,6 +21,8 @@ _LEAST_TOLD = 10.0
 
 _PART = 0.7
 """The share of a template that must be there, by what its words tell, where the message goes on in other words."""
+
+_SENTENCE_END = pattern(r"['\"`)]?(?:[.!?]\s|[。！？])")
 
 _LEVEL: dict[Confidence, int] = {"exact": 0, "likely": 1, "related": 2}
 _SCORE: dict[Confidence, float] = {"exact": 0.8, "likely": 0.6, "related": 0.3}
@@ -154,9 +157,10 @@ def _before(view: View, tokens: Sequence[Token], hit: Hit, error: Spotted) -> st
 
 
 def _is_all_of_it(view: View, tokens: Sequence[Token], hit: Hit, error: Spotted) -> bool:
-    """Tell whether the hit is the error's message from its first word to the end of its line."""
+    """Tell whether the hit is the error's message from its first word to the end of its line, or of a sentence: people quote the first one."""
     line_end = view.text.find("\n", error.message_start) % (len(view.text) + 1)
-    return not _before(view, tokens, hit, error) and tokens[hit.end].start > line_end
+    ends = tokens[hit.end].start > line_end or _SENTENCE_END.match(view.text, tokens[hit.end - 1].end)
+    return not _before(view, tokens, hit, error) and bool(ends)
 
 
 def _confidence(hit: Hit, template: dict[str, Any], typed: bool, *, ended: bool) -> Confidence | None:

@@ -159,13 +159,15 @@ class Trie:
             if number and (to := get(node << 32 | number)):
                 stack.append((to, at + 1, literals + 1))
         if len(hits) == before:
-            self._begun(start, deepest, hits)
+            self._begun(start, deepest, tokens, hits)
         return taken
 
-    def _begun(self, start: int, deepest: tuple[int, int, int], hits: list[Hit]) -> None:
-        """Note the beginning of a template where only one entry has templates that begin so."""
+    def _begun(self, start: int, deepest: tuple[int, int, int], tokens: Sequence[Token], hits: list[Hit]) -> None:
+        """Note the beginning of a template where only one entry has templates that begin so, with what stands for the placeholder after it."""
         node, at, literals = deepest
         if literals >= _LEAST_LITERALS and self._owner[node] not in (0, SEVERAL):
+            closed = (type_ for number, type_ in self._plan(self._masks[node]) if type_ not in OPEN)
+            at += at < len(tokens) and any(accepts(type_, tokens[at]) for type_ in closed)
             hits.append(Hit(self._below[node], start, at, literals, False))
 
     def _row(self, node: int) -> tuple[list[int], list[tuple[Slot, int]]]:
@@ -190,11 +192,8 @@ class Trie:
         self, node: int, mask: int, tokens: Sequence[Token], at: int, literals: int, stack: list[tuple[int, int, int]]
     ) -> int:
         """Follow the placeholders of the node; return the extra steps taken."""
-        plan = self._plans.get(mask)
-        if plan is None:
-            plan = self._plans[mask] = [(n, type_) for n, type_ in enumerate(PLACEHOLDERS, 1) if mask >> n & 1]
         extra, token = 0, tokens[at]
-        for number, type_ in plan:
+        for number, type_ in self._plan(mask):
             if not accepts(type_, token):
                 continue
             to = self._edges.get(node << 32 | number)
@@ -205,6 +204,13 @@ class Trie:
             extra += len(ends)
             stack += [(to, end, literals) for end in reversed(ends)]
         return extra
+
+    def _plan(self, mask: int) -> list[tuple[int, str]]:
+        """Return the placeholders of a mask: the number of each and its type."""
+        plan = self._plans.get(mask)
+        if plan is None:
+            plan = self._plans[mask] = [(n, type_) for n, type_ in enumerate(PLACEHOLDERS, 1) if mask >> n & 1]
+        return plan
 
     def _numbered(self, node: int, found: Sequence[int]) -> list[int]:
         """Return where a size leads when each of its numbers stands for one piece, as in `[{low:int}, {high:int}]`."""

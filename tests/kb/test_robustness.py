@@ -53,6 +53,21 @@ def test_the_first_answer_survives(index, corpus, mutation):
     assert not changed
 
 
+def test_a_message_is_known_by_its_first_sentence(index, corpus):
+    quoted, missed = 0, []
+    for slug, template in messages_of(corpus):
+        first, stop, _ = template.partition(". ")
+        if not stop or len(first.split()) < 6:
+            continue
+        quoted += 1
+        said = filled(first, chooser(slug))
+        answer = lookup(f"It says {said}. With a list it works.", index=index)
+        if not answer.answered or answer.matches[0].id != slug:
+            missed.append((slug, said))
+    assert quoted > 50
+    assert len(missed) <= quoted * 0.1, missed
+
+
 def test_every_message_leads_to_an_entry_that_has_it(index, corpus):
     for slug, template in messages_of(corpus):
         match = lookup(traceback_of(filled(template, chooser(slug))), index=index).matches[0]
