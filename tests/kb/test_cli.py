@@ -92,6 +92,20 @@ def test_a_file_can_be_named(tmp_path):
     assert "batchnorm-one-value-per-channel" in kb("lookup", str(tmp_path / "log.txt"))[1]
 
 
+def test_of_a_log_that_is_too_long_the_end_is_read(tmp_path):
+    log = "step and all is well\n" * 150_000 + PASTE
+    (tmp_path / "log.txt").write_text(log)
+    for answer in (kb("lookup", str(tmp_path / "log.txt")), kb("lookup", "-", text=log)):
+        assert "exact match  batchnorm-one-value-per-channel" in answer[1]
+
+
+def test_which_of_several_programs_is_printed_is_said_by_its_name():
+    paste = "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False."
+    _, out, err = kb("lookup", "--fix", paste)
+    compile(out, "fix.py", "exec")
+    assert err.startswith("load-cuda-checkpoint-on-cpu; kb show --fix prints the others: load-cuda-checkpoint-on-cpu/")
+
+
 def test_batch_answers_in_order(tmp_path):
     texts = [PASTE, "hello", PASTE]
     (tmp_path / "q.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts))
