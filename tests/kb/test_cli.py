@@ -2,13 +2,17 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from kb.cli import COMMANDS, main
+from kb.cli.doctor_ import _EXTRAS
+from tests.conftest import REPOSITORY
 
 PASTE = """\
 [rank0]: Traceback (most recent call last):
@@ -217,6 +221,13 @@ def test_doctor_tells_what_works_here():
     status, out, _ = kb("doctor")
     assert status == 0
     assert all(word in out for word in ("entries", "index", "bubblewrap", "docker", "torch"))
+
+
+@pytest.mark.parametrize("extra", _EXTRAS)
+def test_doctor_looks_for_all_that_an_extra_brings(extra):
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = [re.match(r"[\w-]+", one).group() for one in project["optional-dependencies"][extra]]
+    assert sorted(map(str.lower, _EXTRAS[extra])) == sorted(needed)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
