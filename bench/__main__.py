@@ -17,14 +17,16 @@ PARTS = {
 
 
 def main(argv: list[str]) -> int:
+    """Run the benchmarks; return 1 when one of them says that something went wrong."""
     if argv and argv[0] not in PARTS:
         listing = "\n".join(f"  {name}: {what}" for name, what in PARTS.items())
         print(f"there is no benchmark {argv[0]!r}; there are\n{listing}", file=sys.stderr)
         return 2
+    status = 0
     for name in argv[:1] or PARTS:
         print(f"\n## {name}: {PARTS[name]}\n", flush=True)
-        import_module(f"bench.{name}").main(argv[1:])
-    return 0
+        status |= import_module(f"bench.{name}").main(argv[1:]) or 0
+    return status
 
 
 sys.exit(main(sys.argv[1:]))

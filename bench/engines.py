@@ -3,7 +3,9 @@
 Each is used as its documentation says. Chinese is cut by jieba for those that do not cut it themselves, so that they have a fair chance.
 """
 
+import atexit
 import re
+import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable, Sequence
@@ -162,14 +164,15 @@ def minilm(entries: Sequence[Entry], limit: int) -> Search:
     return search
 
 
-def kb_itself(entries: Sequence[Entry], limit: int, folder: str | None = None) -> Search:
-    """kb's own look-up over an index of these entries."""
+def kb_itself(entries: Sequence[Entry], limit: int) -> Search:
+    """kb's own look-up over an index of these entries, whose folder goes when the process ends."""
     from kb.answer import lookup
     from kb.generation import Generation, Parsed
     from kb.index import Index
     from kb.ledger import Ledgers, load_ledgers
 
-    place = folder or tempfile.mkdtemp(prefix="kb-bench-")
+    place = tempfile.mkdtemp(prefix="kb-bench-")
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
     ledgers = load_ledgers() if len(entries) < 1000 else Ledgers()
     with Generation(Path(place)) as generation:
         generation.change((), [Parsed(entry) for entry in entries], ledgers)

@@ -52,8 +52,8 @@ def table(found: Counter[tuple[str, str]]) -> str:
     return "\n".join(lines)
 
 
-def main(argv: list[str] | None = None) -> None:
+def main(argv: list[str]) -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m bench unknown", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench unknown", description=__doc__.splitlines()[0])
     parser.parse_args(argv)
     print(table(Counter(outcomes(entry_folders()[0]))))

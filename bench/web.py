@@ -1,6 +1,6 @@
 """Requests per second of the web application against an empty Flask route on the same server, with the same clients.
 
-`python -m bench.web --seconds 60` starts both servers, one worker each, and asks them in turn over kept connections.
+`python -m bench web --seconds 60` starts both servers, one worker each, and asks them in turn over kept connections.
 """
 
 import argparse
@@ -9,7 +9,6 @@ import multiprocessing
 import os
 import socket
 import statistics
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -216,16 +215,12 @@ def table(tallies: dict[str, Tally]) -> str:
     return "\n".join(lines)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Measure, print the table, and fail when a request was not answered."""
-    parser = argparse.ArgumentParser(prog="python -m bench.web", description=__doc__)
+def main(argv: list[str]) -> int:
+    """Measure, print the table, and return 1 when a request was not answered."""
+    parser = argparse.ArgumentParser(prog="python -m bench web", description=__doc__.splitlines()[0])
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=10.0, help="for each kind of request")
     options = parser.parse_args(argv)
     tallies = measure(options.clients, options.seconds)
     print(table(tallies))
     return int(any(tally.errors for tally in tallies.values()))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

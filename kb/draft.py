@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kb.answer import Answer, FoundError
 from kb.corpus import Corpus
 from kb.lexer import Token, lex
+from kb.parse import HEADINGS
 
 __all__ = ["Draft", "draft", "template_of"]
 
@@ -117,15 +118,7 @@ def _text(template: str, kind: str, repro: str, related: Sequence[str]) -> str:
     ]
     lines += ["aliases:", "  en: []", "  zh: []", "sources: []"]
     lines += [*([f"related: [{', '.join(related)}]"] if related else []), "---", ""]
-    for heading in (
-        "## English",
-        "### Why it happens",
-        "### How to fix it",
-        "## 中文",
-        "### 原因",
-        "### 解决办法",
-        "## Run it",
-    ):
+    for heading in HEADINGS:
         lines += [heading, ""]
     program = repro.rstrip() or "import torch"
     lines += ["```python repro", program, "```", "", "```python fix", program, "```", ""]

@@ -7,13 +7,16 @@ from functools import cache
 
 from kb.lazy import pattern
 
-__all__ = ["FRAMEWORKS", "OTHERS", "of_framework", "of_others", "raised_elsewhere"]
+__all__ = ["FRAMEWORKS", "OTHERS", "names", "of_framework", "of_others", "raised_elsewhere"]
 
 FRAMEWORKS, OTHERS = "frameworks", "others"
+"""The lists of names in `kb/data`."""
 
 _OF_PYTORCH = pattern(
     r"torch|\bATen\b|\bc10\b|\bnn\.|\.cuda\(|\.to\(|\.backward\(|requires_grad|state_dict|data_?loader", re.IGNORECASE
 )
+"""What shows anywhere in a text that it is about PyTorch: its name, even inside another, or what only its code has."""
+
 _NAME = pattern(r"[A-Za-z][A-Za-z0-9]*")
 _COMPARED = pattern(
     r"(?:\b(?:like|unlike|as|than|to|of|from|instead)\b(?:\W+\w+)?\W{1,3}|[像如似于比照])$", re.IGNORECASE
@@ -48,7 +51,7 @@ def raised_elsewhere(text: str, end: int) -> bool:
 
 @cache
 def names(file: str) -> frozenset[str]:
-    """Return the names in one of the two files of `kb/data`, in lower case."""
+    """Return the names of one of the two lists, in lower case."""
     from pathlib import Path  # a look-up that needs no names does without
 
     lines = (Path(__file__).parent / f"data/{file}.txt").read_text("utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""Answer by words where no message matches whole: misspelt messages first, then what the paste shares with entries."""
+"""Answer by words where no message matches whole: misspelt messages first, then what the paste shares with entries, if that is enough."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from kb.query import weigh
 from kb.result import Evidence, Match
 from kb.vectors import MESSAGE, SATURATION, Phrase
 
-__all__ = ["Traits", "matches_by_words"]
+__all__ = ["closest", "matches_by_words"]
 
 _CANDIDATES = 20
+"""Entries of the highest BM25 score that are looked at more closely."""
+
 _LEAST_SHARED = 4.5
 """The BM25 score, in nats, from which a question is answered; less will do where it has a title or an alias in it."""
 
 _STRANGE = {"RuntimeError": 0.45}
 _STRANGER = 0.9
-"""How alike a message must be that nothing shows to come from PyTorch: most errors of other types are not its own."""
+"""How alike a message must be that nothing shows to come from PyTorch, by its type: most errors of other types are not its own."""
 
 _PHRASE, _MESSAGE = 2.0, 10.0
 """What a title or alias like the paste, and a message like its error, add to the BM25 score."""
@@ -38,7 +40,11 @@ _HAS_MESSAGE = 0.8
 """Factor for entries about an error where the paste shows none: one about a silent pitfall is likelier to be meant."""
 
 _LIKE_ENOUGH = 2.4
+"""From which sum an error is answered: four times how alike its message is, the share of the paste that the entry has, one more if it is PyTorch's."""
+
 _BEYOND = 0.3
+"""How much what an error says beyond an entry's message counts against it."""
+
 _MOST_MENDED = 400
 """Words looked up for a misspelling in one paste."""
 
@@ -46,12 +52,13 @@ _OTHERS = 3.0
 """How many times as much a question has to share that names another library or tool and nothing of PyTorch."""
 
 _PYTORCH = re.compile(
-    r"\b(?:(?:lib|py|py_)?torch|aten|c10d?|cuda|nccl|cudnn|cublas)\b|\btorch_(?:cpu|cuda|python)|CUDA|CUDNN|CUBLAS|NCCL|\bTHC|\bTorch[A-Z]",
+    r"\b(?:(?:lib|py|py_)?torch|aten|c10d?)\b|\btorch(?:_cpu|_python|[a-z])|cuda|cudnn|cublas|nccl|\bTHC",
     re.IGNORECASE,
 )
+"""What shows in an error, its frame or its code that PyTorch raised it; `acme_torch_utils` does not."""
 
 
-class Traits(NamedTuple):
+class _Traits(NamedTuple):
     """What an entry shares with a paste.
 
     `bm25` is the pooled score; `message` how alike its most alike message and the paste's error are; `phrase` how much of
@@ -83,7 +90,7 @@ def matches_by_words(
     vectors = index.vectors
     weights = weigh(view, errors, index.speller)
     worth = {term: weight * vectors.idf(term) for term, weight in weights.items()}
-    found = sorted(traits(index, weights, worth, errors), key=_rank, reverse=True)
+    found = sorted(_traits(index, weights, worth, errors), key=_rank, reverse=True)
     have = {one.id for one in known}
     first = [one._replace(confidence="related") if one.confidence == "exact" else one for one in known]
     guessed: list[Match] = []
@@ -116,9 +123,9 @@ def closest(
     return scores
 
 
-def traits(
+def _traits(
     index: Index, weights: Mapping[str, float], worth: Mapping[str, float], errors: Sequence[Spotted]
-) -> list[Traits]:
+) -> list[_Traits]:
     """Return what the likeliest entries share with the paste; `worth` is each term's weight times what it tells."""
     vectors = index.vectors
     said = _said(errors)
@@ -136,16 +143,16 @@ def traits(
             elif said:
                 message = max(message, _alike(tells, total, one))
         unshown = not errors and index.has_message(entry)
-        found.append(Traits(entry, score, message, phrase, echo, unshown))
+        found.append(_Traits(entry, score, message, phrase, echo, unshown))
     return found
 
 
-def _rank(one: Traits) -> float:
+def _rank(one: _Traits) -> float:
     likely = (one.bm25 + _PHRASE * one.phrase) * (_HAS_MESSAGE if one.unshown else 1.0)
     return likely + _MESSAGE * one.message + _ECHO * max(0.0, one.echo - _SAYS_THE_SAME)
 
 
-def _sure(index: Index, first: Traits, covered: float, view: View, errors: Sequence[Spotted]) -> bool:
+def _sure(index: Index, first: _Traits, covered: float, view: View, errors: Sequence[Spotted]) -> bool:
     """Tell whether the first entry answers the paste.
 
     An error that comes with a message has to be alike, and the less it is the more of the rest has to be, or the error

@@ -29,9 +29,9 @@ def open_index(
     """Return the index of the entries in `folders`, of `entry_folder_names()` when none are named.
 
     When entries changed since it was built it is built again; while another process is doing that, the index as it was is returned at once.
+    StoreError when none can be built.
     """
-    names = entry_folder_names() if folders is None else [os.path.abspath(folder) for folder in folders]
-    place = cache_folder(names, cache)
+    names, place = _where(folders, cache)
     wanted = listing(names)
     found = _opened(place)
     if found is not None and found.listing == wanted:
@@ -48,8 +48,7 @@ def build_index(
     """Build the index anew, every entry parsed again, and return it."""
     from kb.build import build
 
-    names = entry_folder_names() if folders is None else [os.path.abspath(folder) for folder in folders]
-    place = cache_folder(names, cache)
+    names, place = _where(folders, cache)
     build(names, place, waiting=True, anew=True)
     return _required(place)
 
@@ -58,8 +57,7 @@ def index_state(cache: str | os.PathLike[str] | None = None) -> tuple[bool, str]
     """Return whether the index of the shipped entries is fresh, and a line: where, how many entries, built when, its size."""
     from datetime import UTC, datetime
 
-    names = entry_folder_names()
-    place = cache_folder(names, cache)
+    names, place = _where(None, cache)
     found = _opened(place)
     if found is None:
         return False, f"none in {place}; the first look-up builds it"
@@ -75,8 +73,7 @@ def opened_index(
     folders: Iterable[str | os.PathLike[str]] | None = None, cache: str | os.PathLike[str] | None = None
 ) -> Index | None:
     """Return the index as it is, fresh or not, or None when there is none that can be read: nothing is built."""
-    names = entry_folder_names() if folders is None else [os.path.abspath(folder) for folder in folders]
-    return _opened(cache_folder(names, cache))
+    return _opened(_where(folders, cache)[1])
 
 
 class Index:
@@ -183,6 +180,14 @@ class Index:
 
             self._speller = Speller(self.arrays)
         return self._speller
+
+
+def _where(
+    folders: Iterable[str | os.PathLike[str]] | None, cache: str | os.PathLike[str] | None
+) -> tuple[list[str], str]:
+    """Return the folders of entries as whole paths, and the folder of their index."""
+    names = entry_folder_names() if folders is None else [os.path.abspath(folder) for folder in folders]
+    return names, cache_folder(names, cache)
 
 
 def _opened(place: str) -> Index | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kb.clean import View
 from kb.lazy import pattern
 
-__all__ = ["SIGNALS", "FoundError", "Frame", "find_errors", "own_frame"]
+__all__ = ["SIGNALS", "FoundError", "Frame", "Spotted", "find_errors", "own_frame"]
 
 
 class Frame(NamedTuple):
@@ -30,7 +30,7 @@ class FoundError(NamedTuple):
 
 
 class Spotted(NamedTuple):
-    """An error found in a view: where its type and its message begin in the text, and what part it plays."""
+    """An error found in a view: where its type and its message begin in the text, and its role: `error`, `warning`, or `reporter` of another error."""
 
     type: str
     message: str

@@ -9,9 +9,9 @@ import re
 from typing import NamedTuple
 
 from kb.lexer import lex
-from kb.pattern import PLACEHOLDERS, Slot, accepts, match
+from kb.pattern import PLACEHOLDERS, Slot
 
-__all__ = ["PLACEHOLDERS", "Slot", "Template", "TemplateError", "accepts", "compile_template", "match"]
+__all__ = ["Template", "TemplateError", "compile_template"]
 
 _SLOT = re.compile(r"\{(?:([a-z][a-z0-9_]*):)?([a-z]+)\}")
 _PREFIX = re.compile(r"(?:[A-Za-z_]\w*(?:\.|::))*[A-Za-z_]\w*(?:\.|::)?$", re.ASCII)

@@ -88,7 +88,7 @@ def select(corpus: Corpus, slugs: Sequence[str] = ()) -> list[Case]:
     found = []
     for slug in slugs:
         entry = corpus.get(slug.partition("/")[0])
-        cases = [case for case in entry.cases if slug in (case.entry, case.id) or "/" not in slug] if entry else []
+        cases = [case for case in entry.cases if "/" not in slug or slug == case.id] if entry else []
         if not cases:
             raise KeyError(slug)
         found += cases
@@ -118,7 +118,6 @@ def verify(
     round. Cases whose folder names an image run in that one, unless `image` names another for all. Raises `sandbox.BackendUnavailable` when there is
     no such sandbox here.
     """
-    doubt = isolation == "entry"
     cancel = cancel or threading.Event()
     here = sorted((case for case in cases if not _elsewhere(case, device, backend)), key=lambda case: case.image)
     verdicts = {
@@ -130,13 +129,13 @@ def verify(
         on_verdict(verdict)
     if not here:
         return Run(tuple(verdicts[case.id] for case in cases), None)
-    asked = [program for case in here for program in (*programs(case), counter_check(case))[: 3 if doubt else 2]]
+    stride = 3 if isolation == "entry" else 2
+    asked = [program for case in here for program in (*programs(case), counter_check(case))[:stride]]
     if device == "cuda":
         asked.append(
             sandbox.Program(_GPU_PROBE, name="probe", group="probe", device="cuda", limits=sandbox.Limits(gpus=1))
         )
     parts: dict[int, sandbox.Outcome] = {}
-    stride = 3 if doubt else 2
     images = [image or here[min(number // stride, len(here) - 1)].image for number in range(len(asked))]
 
     def heard(first: int, place: int, outcome: sandbox.Outcome) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import sqlite3
 import time
 
 from flask import abort, current_app, g
@@ -16,8 +14,6 @@ from webapp.knowledge import Knowledge, Library
 from webapp.settings import MAX_TEXT_BYTES
 
 __all__ = ["ask", "current_knowledge"]
-
-log = logging.getLogger("webapp")
 
 
 def current_knowledge() -> Knowledge:
@@ -48,12 +44,8 @@ def ask(text: str, *, lang: Lang | None = None, limit: int = 5) -> Answer:
 
 
 def _count_miss(answer: Answer) -> None:
-    """Count the first error of an answer that has none; that this fails is the operator's trouble, not the reader's."""
+    """Count the first error of an answer that has none."""
     error = answer.errors[0]
     message = misses.normalize(error.type, error.message, current_knowledge().vocabulary)
-    if not message:
-        return
-    try:
+    if message:
         misses.count_miss(current_app.config["MISSES"], message)
-    except sqlite3.Error as fault:
-        log.error("KB_WEB_MISSES=%s: %s", current_app.config["MISSES"], fault)  # noqa: TRY400 - one line says it

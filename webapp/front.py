@@ -30,6 +30,8 @@ _LONGEST_ASKED = 64 << 10
 """Bytes of a question whose answer is held: longer ones are logs, which hardly come twice."""
 _ASKED = "kb.asked"
 """Where the environment of a request says under which name its answer may be held."""
+_HELD = "kb.held"
+"""Where it has the pages that were held when it came: what entries that have changed since said is not held as what they say now."""
 
 
 class _Page(NamedTuple):
@@ -81,21 +83,23 @@ class _Front:
         """Hold an answer that the application marked, as it is about to be sent."""
         asked: bytes = request.environ.get(_ASKED, b"")
         lasting = g.get("keep") and request.method == "GET" and request.environ.get("QUERY_STRING", "") in _QUERIES
-        if response.status_code == HTTPStatus.OK and (lasting or (asked and g.get("keep_for_a_moment"))):
+        wanted = response.status_code == HTTPStatus.OK and (lasting or (asked and g.get("keep_for_a_moment")))
+        held: dict[_Key, _Page] = request.environ[_HELD]
+        if wanted and held is self._held():
             headers = response.get_wsgi_headers(request.environ).to_wsgi_list()
             unchanged = [(name, value) for name, value in headers if name.lower() not in _NOT_WITHOUT_BODY]
             etag, body = response.headers.get("ETag", ""), response.get_data()
             route = request.url_rule.rule if request.url_rule else ""
             page = _Page(route, g.get("lang", ""), etag, headers, unchanged, body, g.get("lookup"))
             if lasting:
-                self._held()[_key(request.environ)] = page
+                held[_key(request.environ)] = page
             else:
                 self._recent.put(asked, page)
         return response
 
     def _find(self, environ: WSGIEnvironment) -> _Page | None:
         """Return what is held for a request; for a question that is new, name it, so that its answer can be."""
-        held = self._held()
+        held = environ[_HELD] = self._held()
         page = held.get(_key(environ)) if environ["REQUEST_METHOD"] == "GET" else None
         if page is not None or not self._recent.seconds:
             return page

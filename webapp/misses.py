@@ -7,6 +7,7 @@ publishes and plain lower-case ones stay: names of people, projects, files, clas
 from __future__ import annotations
 
 import builtins
+import logging
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,7 @@ from kb.lexer import lex
 
 __all__ = ["count_helped", "count_miss", "normalize", "read", "read_helped", "vocabulary"]
 
+log = logging.getLogger("webapp")
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS misses (message TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS helped (entry TEXT, helped INTEGER, count INTEGER NOT NULL, PRIMARY KEY (entry, helped)) STRICT;
@@ -57,8 +59,8 @@ def normalize(type_: str, message: str, known: AbstractSet[str]) -> str:
 
 
 def count_miss(path: str | Path, message: str) -> None:
-    """Count one normalized message."""
-    with _open(path) as base:
+    """Count one normalized message. That this fails is the operator's trouble, not the reader's: it is logged."""
+    with _told(path), _open(path) as base:
         full = base.execute("SELECT count(*) >= ? FROM misses", (_MOST_MESSAGES,)).fetchone()[0]
         if full:
             base.execute("UPDATE misses SET count = count + 1 WHERE message = ?", (message,))
@@ -67,8 +69,8 @@ def count_miss(path: str | Path, message: str) -> None:
 
 
 def count_helped(path: str | Path, entry: str, *, helped: bool) -> None:
-    """Count one reader whom the entry helped, or did not."""
-    with _open(path) as base:
+    """Count one reader whom the entry helped, or did not. That this fails is logged likewise."""
+    with _told(path), _open(path) as base:
         base.execute(
             "INSERT INTO helped VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1", (entry, int(helped))
         )
@@ -107,6 +109,15 @@ def _word(line: str, start: int, raw: str, kind: str, known: AbstractSet[str]) -
     if alone and _PLAIN.fullmatch(folded if begins and raw[1:].islower() else raw):
         return raw
     return "{name}"
+
+
+@contextmanager
+def _told(path: str | Path) -> Iterator[None]:
+    """Log what SQLite cannot do, and go on behind it."""
+    try:
+        yield
+    except sqlite3.Error as fault:
+        log.error("KB_WEB_MISSES=%s: %s", path, fault)  # noqa: TRY400 - one line says it
 
 
 @contextmanager

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import resources
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from flask import (
     Blueprint,
@@ -20,6 +20,7 @@ from flask import (
     stream_with_context,
     url_for,
 )
+from werkzeug.exceptions import BadRequest
 from werkzeug.sansio.utils import host_is_trusted
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 from werkzeug.wrappers import Response as BaseResponse
@@ -36,6 +37,9 @@ from webapp.knowledge import Knowledge
 from webapp.language import chosen, current
 from webapp.server import ServeError
 from webapp.views import view_entry, visible
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 __all__ = ["create_preview", "server"]
 
@@ -76,11 +80,11 @@ def create_preview(preview: Preview, hosts: tuple[str, ...] = ("127.0.0.1", "loc
             "MISSES": "",
             "URL": "",
             "PROXIES": 0,
-            "PREVIEW_HOSTS": hosts,
         }
     )
     app.extensions["kb-preview"] = preview
     app.register_blueprint(bp)
+    app.wsgi_app = _guarded(app.wsgi_app, hosts)  # type: ignore[assignment, method-assign]
     return app
 
 
@@ -96,9 +100,7 @@ def server(app: Flask, host: str, port: int) -> BaseWSGIServer:
 
 @bp.before_app_request
 def begin() -> BaseResponse | None:
-    """The start page is the preview; another site's page may start nothing, nor read anything under a name of its own for this address."""
-    if not host_is_trusted(request.host, current_app.config["PREVIEW_HOSTS"]):
-        abort(400)
+    """The start page is the preview, and another site's page may start nothing."""
     if request.method == "POST" and request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
         abort(403)
     if request.path == "/" and request.method == "GET" and "q" not in request.args:
@@ -172,6 +174,19 @@ class _Quiet(WSGIRequestHandler):
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         pass
+
+
+def _guarded(inside: WSGIApplication, hosts: tuple[str, ...]) -> WSGIApplication:
+    """Refuse other host names before anything answers: `webapp.front` gives what it holds to whoever asks, without asking Flask.
+
+    Otherwise another site's page could read under a name of its own for this address.
+    """
+
+    def guard(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        trusted = host_is_trusted(environ.get("HTTP_HOST"), hosts)
+        return (inside if trusted else BadRequest())(environ, start_response)
+
+    return guard
 
 
 def _preview() -> Preview:

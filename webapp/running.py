@@ -16,7 +16,7 @@ from kb.ledger import case_hash
 from kb.printed import shorten_paths
 from kb.run import run_case
 
-__all__ = ["Busy", "Event", "Job", "Runner", "runnable"]
+__all__ = ["Busy", "Event", "Job", "Runner"]
 
 log = logging.getLogger("webapp")
 State = Literal["queued", "running", "done", "cancelled", "failed"]
@@ -60,11 +60,6 @@ class Job:
     def over(self) -> bool:
         """Whether nothing more will come."""
         return self.state in ("done", "cancelled", "failed")
-
-
-def runnable(case: Case) -> bool:
-    """Tell whether readers may run the case: on the CPU of this system."""
-    return case.device == "cpu" and not case.os
 
 
 class Runner:

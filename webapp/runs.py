@@ -11,9 +11,9 @@ from kb.entry import Case, Entry
 from webapp import limiting, metrics
 from webapp.asking import current_knowledge
 from webapp.language import catalogue, current, translate
-from webapp.running import Busy, Job, Runner, runnable
+from webapp.running import Busy, Job, Runner
 from webapp.settings import SettingError
-from webapp.views import view_case, visible
+from webapp.views import runnable, view_case, visible
 
 __all__ = ["init_app"]
 

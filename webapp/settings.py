@@ -1,4 +1,4 @@
-"""What an operator can set, each by an environment variable: the one list that the application, the server and docs/web.md read."""
+"""What an operator can set, each by an environment variable: the one list that the application, the server, the README and docs/web.md read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["MAX_TEXT_BYTES", "SETTINGS", "Setting", "SettingError", "from_environment"]
+__all__ = ["MAX_TEXT_BYTES", "SETTINGS", "Setting", "SettingError", "from_environment", "table"]
 
 PREFIX = "KB_WEB_"
 _TRUTH = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off", ""), False)
@@ -34,7 +34,9 @@ SETTINGS = (
         "public address, such as `https://kb.example.org`: canonical links, sitemap and feed name it; empty: links are relative",
     ),
     Setting(
-        "PROXIES", 0, "number of reverse proxies in front whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed"
+        "PROXIES",
+        0,
+        "number of reverse proxies in front whose `X-Forwarded-For`, `X-Forwarded-Host` and `X-Forwarded-Proto` are believed",
     ),
     Setting("RATE", "120/minute", "lookups that one address may make, in each worker; empty: any number"),
     Setting("REFRESH", 2.0, "seconds between two looks for entries that changed on disk; 0: never"),
@@ -85,7 +87,7 @@ def _read(item: Setting, value: str | None) -> str | int | float | bool:
 
 
 def table() -> str:
-    """Return the settings as a Markdown table, the one in docs/web.md."""
+    """Return the settings as a Markdown table, the one in the README and in docs/web.md."""
     rows = [f"| `{PREFIX}{item.name}` | {_shown(item.default)} | {item.what} |" for item in SETTINGS]
     return "\n".join(["| variable | default | what it sets |", "|---|---|---|", *rows])
 

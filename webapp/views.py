@@ -24,6 +24,7 @@ __all__ = [
     "fitting_case",
     "message_title",
     "placeholders",
+    "runnable",
     "view_answer",
     "view_case",
     "view_entry",
@@ -147,6 +148,11 @@ def view_entry(knowledge: Knowledge, entry: Entry, lang: Lang, *, open_case: str
     )
 
 
+def runnable(case: Case) -> bool:
+    """Tell whether readers may run the case: on the CPU of this system."""
+    return case.device == "cpu" and not case.os
+
+
 def view_case(knowledge: Knowledge, case: Case) -> CaseView:
     """Return what a page shows of a case."""
     records = knowledge.ledgers.records(case)
@@ -155,7 +161,7 @@ def view_case(knowledge: Knowledge, case: Case) -> CaseView:
         anchor=case.name or "run",
         name=case.name,
         device=case.device,
-        runnable=case.device == "cpu" and not case.os,
+        runnable=runnable(case),
         lines=difference(case.repro.source, case.fix.source),
         repro=highlight(case.repro.source),
         fix=highlight(case.fix.source),

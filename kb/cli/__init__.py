@@ -62,7 +62,7 @@ def main(argv: list[str] | None = None) -> int:
 
     from kb.cli.common import Failure
 
-    debug = "--debug" in rest or "KB_DEBUG" in os.environ
+    debug = "--debug" in rest
     try:
         command = import_module(f"kb.cli.{name}_")
         arguments = command.parser().parse_args([word for word in rest if word != "--debug"])

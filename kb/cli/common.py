@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from kb.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Style, language, width
+from kb.terminal import BOLD, DIM, GREEN, RED, YELLOW, Style, language, width
 
 __all__ = [
     "BOLD",
-    "CYAN",
     "DIM",
     "GREEN",
     "RED",
     "YELLOW",
     "Failure",
     "Style",
+    "add_backend_option",
     "add_sandbox_options",
     "language",
     "make_parser",
@@ -45,14 +45,19 @@ def make_parser(name: str, description: str, epilog: str = "") -> argparse.Argum
     return parser
 
 
-def add_sandbox_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say in which sandbox programs run."""
+def add_backend_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says in which sandbox programs run."""
     parser.add_argument(
         "--backend",
         choices=("auto", "docker", "bubblewrap", "process"),
         default="auto",
         help="the sandbox (default: the strongest that works; process is none)",
     )
+
+
+def add_sandbox_options(parser: argparse.ArgumentParser) -> None:
+    """Add that option and those that say how the sandbox is set up."""
+    add_backend_option(parser)
     parser.add_argument("--runtime", help="the container runtime, e.g. runsc")
     parser.add_argument("--python", help="the interpreter for bubblewrap and process")
     parser.add_argument("--trust-gpu", action="store_true", help="give containers a GPU: only for reviewed entries")

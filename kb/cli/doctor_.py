@@ -13,7 +13,12 @@ from kb.corpus import entry_folders, load
 from kb.index import index_state
 from kb.ledger import load_ledgers
 
-_EXTRAS = {"web": ("flask", "Markdown", "nh3", "Pygments", "granian"), "sandbox": ("torch", "numpy", "docker")}
+_EXTRAS = {
+    "web": ("flask", "Markdown", "nh3", "Pygments", "granian", "limits", "prometheus-client"),
+    "sandbox": ("torch", "numpy", "docker"),
+    "mcp": ("mcp",),
+}
+"""What pyproject.toml names for those who use kb, by extra."""
 
 Line = tuple[bool | None, str, str]
 """Whether it is well (None: simply a fact), what it is about, and what to say of it."""

@@ -19,7 +19,7 @@ def parser() -> argparse.ArgumentParser:
     )
     found.add_argument("file", type=Path, metavar="FILE", help="a JSON Lines file")
     found.add_argument("--failures", action="store_true", help="list the queries that were answered wrongly, and why")
-    found.add_argument("--json", action="store_true", help="print the figures as JSON")
+    found.add_argument("--json", action="store_true", help="print figures and failures as JSON")
     return found
 
 

@@ -22,7 +22,9 @@ def parser() -> argparse.ArgumentParser:
         "--untested", action="store_true", help="only entries with a case that no ledger proves, and what it waits for"
     )
     found.add_argument(
-        "--lang", choices=("en", "zh"), help="the language of the titles (default: KB_LANG, else English)"
+        "--lang",
+        choices=("en", "zh"),
+        help="the language of the titles (default: KB_LANG, a Chinese locale, else English)",
     )
     found.add_argument("--json", action="store_true", help="print as JSON")
     return found

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from kb.answer import lookup
 from kb.cli.common import Failure, Style, language, make_parser
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kb.index import Index
 
 _MAX_BYTES = 1 << 20
+"""The longest text that is looked up, in bytes."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -75,12 +76,12 @@ def read_text(words: list[str]) -> str:
     if words in ([], ["-"]) and sys.stdin.isatty():
         print("Paste the error, then press Ctrl-D.", file=sys.stderr)
     if words in ([], ["-"]):
-        data = sys.stdin.buffer.read(_MAX_BYTES + 1)
+        data = _end(sys.stdin.buffer)
         if sys.stdin.isatty() and not data.endswith(b"\n"):
             print(file=sys.stderr)
     elif len(words) == 1 and len(words[0]) < 4096 and "\n" not in words[0] and os.path.isfile(words[0]):  # noqa: PTH113 - no pathlib here: it costs milliseconds
         with open(words[0], "rb") as file:  # noqa: PTH123 - likewise
-            data = file.read(_MAX_BYTES + 1)
+            data = _end(file)
     else:
         data = " ".join(words).encode("utf-8", "surrogateescape")
     if not data.strip():
@@ -88,7 +89,19 @@ def read_text(words: list[str]) -> str:
             'nothing to look up: give the error\'s words, as in kb lookup "view size is not compatible", or a file, or -',
             2,
         )
-    return data[-_MAX_BYTES:].decode("utf-8", "replace")
+    return data.decode("utf-8", "replace")
+
+
+def _end(stream: IO[bytes]) -> bytes:
+    """Return the last `_MAX_BYTES` of a stream: of a longer log the error stands there.
+
+    A read that comes back short met the end: a terminal would have to be told so twice if another one were tried.
+    """
+    kept = part = stream.read(_MAX_BYTES)
+    while len(part) == _MAX_BYTES:
+        part = stream.read(_MAX_BYTES)
+        kept = (kept + part)[-_MAX_BYTES:]
+    return kept
 
 
 def _batch(path: str, lang: Any, limit: int) -> int:
@@ -121,9 +134,9 @@ def _print_fix(answer: Answer, index: Index, text: str) -> None:
     card = index.card(answer.matches[0].id)
     case = best_case(card, text)
     print(case["fix"], end="")
-    others = [f"{card['id']}/{other['name']}" for other in card["cases"] if other is not case]
+    others = [other["id"] for other in card["cases"] if other is not case]
     if others:
-        print(f"{card['id']}/{case['name']}; kb show --fix prints the others: {', '.join(others)}", file=sys.stderr)
+        print(f"{case['id']}; kb show --fix prints the others: {', '.join(others)}", file=sys.stderr)
 
 
 def _print_answer(answer: Answer, index: Index, text: str) -> None:

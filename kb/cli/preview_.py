@@ -6,7 +6,7 @@ import argparse
 import signal
 from pathlib import Path
 
-from kb.cli.common import Failure, make_parser
+from kb.cli.common import Failure, add_backend_option, make_parser
 from kb.corpus import entry_files, entry_folders
 
 
@@ -20,12 +20,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("file", type=Path, metavar="FILE", help="the entry's Markdown file, <topic>/<slug>.md")
     found.add_argument("--host", default="127.0.0.1", help="the address to listen at (default 127.0.0.1)")
     found.add_argument("--port", type=int, default=8001, help="the port (default 8001; 0 takes a free one)")
-    found.add_argument(
-        "--backend",
-        choices=("auto", "docker", "bubblewrap", "process"),
-        default="auto",
-        help="the sandbox (default: the strongest that works; process is none)",
-    )
+    add_backend_option(found)
     return found
 
 

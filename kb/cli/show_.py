@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     card = _card(open_index(), slug)
     cases = [case for case in card["cases"] if not name or case["name"] == name]
     if not cases:
-        names = ", ".join(f"{slug}/{case['name']}" if case["name"] else slug for case in card["cases"])
+        names = ", ".join(case["id"] for case in card["cases"])
         raise Failure(f"{slug} has no case {name!r}; there is {names}")
     if arguments.json:
         print(json.dumps(card | {"cases": cases}, ensure_ascii=False, indent=2))

@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     found = make_parser(
         "verify",
         "Run repro and fix of every case in the sandbox, and judge them.",
-        "Exit status: 0 at least one case passed and none failed, 1 otherwise, 2 usage.",
+        "Exit status: 0 at least one case passed and none failed, or --changed found none to run; 1 otherwise, 2 usage.",
     )
     found.add_argument("slugs", nargs="*", metavar="SLUG", help="entries, or one case as SLUG/CASE (default: all)")
     found.add_argument(
@@ -59,14 +59,14 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Verify; return 0 only when something was proved and nothing failed."""
+    """Verify; return 0 only when something was proved and nothing failed, or nothing changed and every file is whole."""
     corpus = load()
     for fault in corpus.faults:
         print(fault, file=sys.stderr)
     cases = _cases(corpus, arguments)
     if not cases:
         print(f"no entry's programs differ from {arguments.changed}", file=sys.stderr)
-        return 0
+        return 1 if corpus.faults else 0
     python = _python(arguments)
     progress = _Progress(len(cases))
     cancel = threading.Event()

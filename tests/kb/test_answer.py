@@ -164,11 +164,19 @@ def test_what_no_entry_answers_is_declined(index, text):
 
 
 @pytest.mark.parametrize("name", ["TensorFlow", "keras", "JAX", "Paddle"])
-def test_what_is_said_of_another_framework_needs_more_to_be_answered(published, name):
+def test_what_is_said_of_another_framework_is_declined_unless_pytorch_is_named(published, name):
     asked = "which gpu is used by default{}"
     assert lookup(asked.format(""), index=published).answered
     assert not lookup(asked.format(f" in {name}"), index=published).answered
     assert lookup(asked.format(f" in PyTorch, unlike {name}"), index=published).answered
+
+
+def test_a_question_that_names_another_tool_has_to_share_more_to_be_answered(published):
+    asked = "which gpu is used by default{}"
+    assert lookup(asked.format(""), index=published).answered
+    assert not lookup(asked.format(" in Docker"), index=published).answered
+    more = "training in Docker stops with a bus error when workers run out of shared memory, how large should it be"
+    assert lookup(more, index=published).answered
 
 
 def test_an_error_of_another_framework_is_not_answered_by_its_words(published):

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from kb.changed import GitFailed, changed_since, left_behind
+from kb.cli import main
 from kb.corpus import load
 
 
@@ -60,6 +61,15 @@ def test_a_translation_is_left_behind_when_only_one_language_changes(checkout):
 def test_nothing_changed(checkout):
     folder, _ = checkout
     assert changed_since(load([folder]), "HEAD") == []
+
+
+def test_a_file_that_is_not_whole_is_no_reason_to_say_that_nothing_changed(checkout, monkeypatch, capsys):
+    folder, _ = checkout
+    monkeypatch.setattr("kb.cli.verify_.load", lambda: load([folder]))
+    assert main(["verify", "--changed", "HEAD"]) == 0
+    edit(folder, "one", "kind: error", "kind: mistake")
+    assert main(["verify", "--changed", "HEAD"]) == 1
+    assert "one.md:" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("revision", ["no-such-branch", "--output=x"])

@@ -2,13 +2,17 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from kb.cli import COMMANDS, main
+from kb.cli.doctor_ import _EXTRAS
+from tests.conftest import REPOSITORY
 
 PASTE = """\
 [rank0]: Traceback (most recent call last):
@@ -90,6 +94,20 @@ def test_only_the_fix(tmp_path):
 def test_a_file_can_be_named(tmp_path):
     (tmp_path / "log.txt").write_text(PASTE)
     assert "batchnorm-one-value-per-channel" in kb("lookup", str(tmp_path / "log.txt"))[1]
+
+
+def test_of_a_log_that_is_too_long_the_end_is_read(tmp_path):
+    log = "step and all is well\n" * 150_000 + PASTE
+    (tmp_path / "log.txt").write_text(log)
+    for answer in (kb("lookup", str(tmp_path / "log.txt")), kb("lookup", "-", text=log)):
+        assert "exact match  batchnorm-one-value-per-channel" in answer[1]
+
+
+def test_which_of_several_programs_is_printed_is_said_by_its_name():
+    paste = "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False."
+    _, out, err = kb("lookup", "--fix", paste)
+    compile(out, "fix.py", "exec")
+    assert err.startswith("load-cuda-checkpoint-on-cpu; kb show --fix prints the others: load-cuda-checkpoint-on-cpu/")
 
 
 def test_batch_answers_in_order(tmp_path):
@@ -203,6 +221,13 @@ def test_doctor_tells_what_works_here():
     status, out, _ = kb("doctor")
     assert status == 0
     assert all(word in out for word in ("entries", "index", "bubblewrap", "docker", "torch"))
+
+
+@pytest.mark.parametrize("extra", _EXTRAS)
+def test_doctor_looks_for_all_that_an_extra_brings(extra):
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = [re.match(r"[\w-]+", one).group() for one in project["optional-dependencies"][extra]]
+    assert sorted(map(str.lower, _EXTRAS[extra])) == sorted(needed)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])

@@ -226,7 +226,9 @@ def test_a_file_that_is_not_whole_is_not_run(client, preview, entry, runs):
 def test_other_sites_can_neither_start_nor_read(client, preview):
     assert client.post("/preview/run", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
     assert preview.trial is None
-    assert client.get("/preview", headers={"Host": "evil.example"}).status_code == 400
+    for path in ("/preview", "/browse"):
+        assert client.get(path).status_code == 200
+        assert client.get(path, headers={"Host": "evil.example"}).status_code == 400
     policy = client.get("/preview").headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy

@@ -3,8 +3,8 @@
 import pytest
 
 from kb.lexer import lex
-from kb.pattern import Slot
-from kb.template import TemplateError, compile_template, match
+from kb.pattern import Slot, match
+from kb.template import TemplateError, compile_template
 
 
 def captured(template, text):

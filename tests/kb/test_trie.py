@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.lexer import lex
+from kb.pattern import match
 from kb.plant import Tree
 from kb.store import Arrays, StoreError, write_arrays
-from kb.template import compile_template, match
+from kb.template import compile_template
 from kb.trie import Hit, Trie
 
 

@@ -1,5 +1,7 @@
 """Pages answered in front of Flask are the very pages that Flask would send."""
 
+from dataclasses import replace
+
 import pytest
 
 PATH = "/e/linear-width-mismatch"
@@ -114,6 +116,22 @@ def test_questions_asked_again_count_against_the_rate_and_in_the_numbers(make_ap
     assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
     assert int(answers[-1].headers["Retry-After"]) > 0
     assert 'kb_lookups_total{confidence="exact",lang="en"} 3.0' in client.get("/metrics").text
+
+
+@pytest.mark.parametrize("ask", [lambda client, _: client.get(PATH), ASK[0]])
+def test_what_entries_said_before_they_changed_is_not_held(make_app, library, paste, ask, monkeypatch):
+    app, calls = make_app(), []
+
+    @app.before_request
+    def change():
+        calls.append(1)
+        if len(calls) == 1:
+            monkeypatch.setattr(library, "_knowledge", replace(library.current(), stamp="changed meanwhile"))
+
+    client = app.test_client()
+    for _ in range(3):
+        assert ask(client, paste).status_code == 200
+    assert len(calls) == 2
 
 
 def test_it_is_counted_like_any_other_request(client):

@@ -95,6 +95,9 @@ def test_a_store_that_fails_does_not_fail_the_answer(make_app, tmp_path, caplog)
     answer = client.post("/", data={"text": "ValueError: zeppelin 7 is full"})
     assert answer.status_code == 200
     assert "KB_WEB_MISSES" in caplog.text
+    caplog.clear()
+    assert client.post("/helped", data={"entry": "quiet-broadcast", "helped": "yes"}).status_code == 303
+    assert "KB_WEB_MISSES" in caplog.text
 
 
 def test_did_this_help_is_counted_per_entry_without_a_cookie(keeping, store):
