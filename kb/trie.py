@@ -200,9 +200,11 @@ class Trie:
             if type_ not in OPEN:
                 stack.append((to, at + 1, literals))
                 continue
-            ends = range(at + 1, min(len(tokens), at + MAX_OPEN) + 1)
-            extra += len(ends)
-            stack += [(to, end, literals) for end in reversed(ends)]
+            last = at + 1
+            while last < min(len(tokens), at + MAX_OPEN) and tokens[last][1] != "cjk":
+                last += 1
+            extra += last - at
+            stack += [(to, end, literals) for end in range(last, at, -1)]
         return extra
 
     def _plan(self, mask: int) -> list[tuple[int, str]]:
