@@ -168,6 +168,16 @@ def test_colours_follow_the_system_and_the_switch_is_remembered(open_page):
     assert page.evaluate("localStorage.getItem('theme')") is None
 
 
+def test_dark_pages_are_printed_dark_on_light_and_each_case_with_its_name(open_page):
+    page = open_page("/e/linear-width-mismatch", color_scheme="dark")
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).color.match(/\\d+/g).map(Number)[0] < 100")
+    ways = [page.locator(f"label[for=case-{name}]").bounding_box()["y"] for name in ("plain", "on-gpu")]
+    diffs = [figure.bounding_box()["y"] for figure in page.locator(".diff:visible").all()]
+    assert ways[0] < diffs[0] < ways[1] < diffs[1]
+
+
 def test_browsing_filters_as_one_types(open_page):
     page = open_page("/browse")
     page.fill("#filter", "loader SEED")
