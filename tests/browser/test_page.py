@@ -186,6 +186,14 @@ def test_browsing_filters_as_one_types(open_page):
     assert page.locator(".topic .entries li:visible").count() == 3
 
 
+def test_a_filter_that_leaves_nothing_says_so(open_page):
+    page = open_page("/browse")
+    page.fill("#filter", "zeppelin")
+    page.get_by_text("No entry has all of these words").wait_for()
+    page.fill("#filter", "loader")
+    assert page.get_by_text("No entry has all of these words").count() == 0
+
+
 def test_an_unreachable_server_is_told_and_the_text_stays(open_page, paste):
     page = open_page()
     page.fill("#text", paste)

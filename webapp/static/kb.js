@@ -203,6 +203,8 @@ function filter(words) {
     item.hidden = !words.every((word) => text.includes(word));
   }
   for (const section of document.querySelectorAll(".topic")) section.hidden = !$("li:not([hidden])", section);
+  const nothing = $("[data-nothing]");
+  nothing.textContent = $(".topic:not([hidden])") ? "" : nothing.dataset.nothing;
 }
 
 // What new content needs: buttons that only work with this script, and the case that the address names.
