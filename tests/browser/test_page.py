@@ -229,6 +229,16 @@ def test_telling_that_it_helped_is_thanked(open_page, script):
     page.get_by_text("Thank you.").locator("visible=true").wait_for()
 
 
+def test_what_does_not_reach_the_server_is_not_thanked_for(open_page):
+    page = open_page("/e/linear-width-mismatch")
+    page.evaluate("() => { window.fetch = () => Promise.reject(new TypeError('offline')); }")
+    page.click(".helped button[value=yes]")
+    page.get_by_text("This could not be sent").wait_for()
+    assert page.locator(".helped button:visible").count() == 2
+    page.click("text=Run both programs")
+    page.get_by_text("The server cannot be reached").wait_for()
+
+
 def test_running_shows_what_both_programs_print(open_page):
     page = open_page("/e/linear-width-mismatch")
     page.click("text=Run both programs")

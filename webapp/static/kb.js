@@ -124,7 +124,11 @@ function askAgain() {
 async function tell(form, button) {
   const data = new FormData(form);
   data.set(button.name, button.value);
-  await fetch(form.action, { method: "POST", body: data }).catch(() => {});
+  const response = await fetch(form.action, { method: "POST", body: data }).catch(() => null);
+  if (!response?.ok) {
+    $("[role=status]", form).textContent = form.dataset.failed;
+    return;
+  }
   for (const other of form.querySelectorAll("button")) other.remove();
   $("[role=status]", form).textContent = form.dataset.thanks;
 }
@@ -155,7 +159,7 @@ async function run(form) {
       await new Promise((next) => setTimeout(next, 250));
     }
   } catch (error) {
-    say(error instanceof TypeError ? words.broken : error.message);
+    say(error instanceof TypeError ? words.offline : error.message);
   }
   start.disabled = false;
   cancel.hidden = true;
