@@ -39,6 +39,17 @@ def test_a_real_paste_asks_by_itself(open_page, paste):
     answered(page)
 
 
+def test_a_paste_in_the_place_of_the_last_one_asks_by_itself(open_page, paste):
+    page = open_page(permissions=["clipboard-read", "clipboard-write"])
+    page.fill("#text", "loader seed is odd")
+    page.click("text=Explain it")
+    page.locator("#answer .answer").wait_for()
+    page.evaluate("text => navigator.clipboard.writeText(text)", paste)
+    page.keyboard.press("/")
+    page.keyboard.press("Control+V")
+    page.get_by_text("A layer gets inputs of the wrong width").wait_for()
+
+
 def test_keyboard_alone(open_page, paste):
     page = open_page()
     page.evaluate("document.activeElement.blur()")

@@ -250,7 +250,9 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("paste", (event) => {
-  if (event.target.id !== "text" || event.target.value.trim()) return;
+  if (event.target.id !== "text") return;
+  const { value, selectionStart, selectionEnd } = event.target;
+  if ((value.slice(0, selectionStart) + value.slice(selectionEnd)).trim()) return; // put into a text: it may not be ready
   setTimeout(() => { if (event.target.value.trim()) event.target.form.requestSubmit(); });
 });
 
