@@ -192,6 +192,12 @@ def _not_covered(found: list[_Found]) -> list[_Found]:
     return kept
 
 
+def _around(line: str, words: str) -> str:
+    """Return a line; of one that is too long to read, the part in which those words stand."""
+    at = line.find(words)
+    return line[:500] if len(line) <= 500 or at < 300 else "… " + line[at - 100 : at + 398]
+
+
 def _before_others(one: _Found) -> tuple[int, ...]:
     """Sort what is more specific first; of an entry's own what stands first, then what it has first."""
     literals, typed = _specific(one)
@@ -209,8 +215,9 @@ def _matched(index: Index, view: View, tokens: Sequence[Token], one: _Found, lin
     values = captured[1] if captured else {}
     number = view.line(tokens[one.hit.start].start)
     explain = {lang: fill(line, values) for lang, line in (head["explain"] or {}).items()}
+    begin = tokens[one.hit.start].start
     evidence = Evidence(
-        line=lines[number - 1].strip()[:500],
+        line=_around(lines[number - 1].strip(), view.text[begin : begin + 20]),
         line_number=number,
         template=one.template["source"],
         values=values,

@@ -218,9 +218,10 @@ def _excerpt(text: str, match: MatchView) -> list[PasteLine]:
     if not 0 < match.line_number <= len(lines):
         return []
     first, last = max(1, match.line_number - _AROUND), min(len(lines), match.line_number + _AROUND)
-    return [
-        PasteLine(number, _shown(lines[number - 1]), number == match.line_number) for number in range(first, last + 1)
-    ]
+    shown = {number: _shown(lines[number - 1]) for number in range(first, last + 1)}
+    if len(lines[match.line_number - 1]) > _LONGEST_LINE:
+        shown[match.line_number] = match.line  # the part that matched need not stand at its beginning
+    return [PasteLine(number, line, number == match.line_number) for number, line in shown.items()]
 
 
 def visible(text: str) -> str:

@@ -11,6 +11,12 @@ def answered(page):
     return page
 
 
+def wait_until_still(page):
+    page.wait_for_function(
+        "() => new Promise(still => { const before = scrollY; setTimeout(() => still(scrollY > 0 && scrollY === before), 200); })"
+    )
+
+
 @WIDTHS
 def test_paste_gives_the_answer_on_the_same_page(open_page, paste, width):
     page = open_page(width=width)
@@ -37,6 +43,17 @@ def test_a_real_paste_asks_by_itself(open_page, paste):
     page.focus("#text")
     page.keyboard.press("Control+V")
     answered(page)
+
+
+def test_a_paste_in_the_place_of_the_last_one_asks_by_itself(open_page, paste):
+    page = open_page(permissions=["clipboard-read", "clipboard-write"])
+    page.fill("#text", "loader seed is odd")
+    page.click("text=Explain it")
+    page.locator("#answer .answer").wait_for()
+    page.evaluate("text => navigator.clipboard.writeText(text)", paste)
+    page.keyboard.press("/")
+    page.keyboard.press("Control+V")
+    page.get_by_text("A layer gets inputs of the wrong width").wait_for()
 
 
 def test_keyboard_alone(open_page, paste):
@@ -80,9 +97,7 @@ def test_the_answer_begins_below_the_bar(open_page, paste):
     page.fill("#text", paste)
     page.click("text=Explain it")
     answered(page)
-    page.wait_for_function(
-        "() => new Promise(still => { const before = scrollY; setTimeout(() => still(scrollY > 0 && scrollY === before), 200); })"
-    )
+    wait_until_still(page)
     bar = page.locator(".top").bounding_box()
     verdict = page.locator(".verdict").bounding_box()
     assert bar["y"] + bar["height"] <= verdict["y"] < 150
@@ -100,6 +115,29 @@ def test_switching_the_language_keeps_paste_answer_and_url(open_page, paste):
     page.click("text=English")
     page.wait_for_url("**lang=en**")
     assert "A layer gets inputs" in page.inner_text("#answer h2")
+
+
+def test_switching_the_language_of_an_answer_leaves_a_way_back_and_the_keyboard_in_place(open_page, paste):
+    page = open_page(reduced_motion="no-preference")
+    page.set_viewport_size({"width": 1280, "height": 500})
+    page.fill("#text", paste)
+    page.click("text=Explain it")
+    answered(page)
+    wait_until_still(page)
+    page.click("label[for=case-on-gpu]")
+    page.evaluate("document.querySelectorAll('h3')[1].scrollIntoView({ behavior: 'instant' })")
+    page.evaluate("document.querySelector('[data-lang]').focus({ preventScroll: true })")
+    page.keyboard.press("Enter")
+    page.locator("html[lang=zh-Hans]").wait_for()
+    assert abs(page.evaluate("document.querySelectorAll('h3')[1].getBoundingClientRect().top") - 64) < 16
+    assert page.is_checked("#case-on-gpu")
+    assert page.evaluate("document.activeElement.lang") == "en"
+    page.click(".related a")
+    page.wait_for_url("**/e/quiet-broadcast?lang=zh")
+    page.go_back()
+    answered(page)
+    assert "层的输入宽度不对" in page.inner_text("#answer h2")
+    assert page.input_value("#text").strip() == paste.strip()
 
 
 def test_switching_the_language_keeps_the_place_and_the_open_case(open_page):
@@ -127,6 +165,17 @@ def test_coming_back_finds_the_question_and_its_answer(open_page, paste):
     page.click(".brand")
     page.locator("h1.big").wait_for()
     assert page.input_value("#text") == ""
+
+
+def test_coming_back_finds_the_last_question_not_the_one_that_the_address_asked(open_page, paste):
+    page = open_page("/?q=loader+seed+is+odd")
+    page.fill("#text", paste)
+    page.click("text=Explain it")
+    answered(page)
+    page.get_by_text("(16x127 and 128x64)").first.wait_for()
+    page.goto("/browse")
+    page.go_back()
+    page.locator("#answer mark", has_text="(16x127 and 128x64)").wait_for()
 
 
 def test_a_question_in_chinese_turns_the_page_chinese(open_page):
@@ -168,12 +217,30 @@ def test_colours_follow_the_system_and_the_switch_is_remembered(open_page):
     assert page.evaluate("localStorage.getItem('theme')") is None
 
 
+def test_dark_pages_are_printed_dark_on_light_and_each_case_with_its_name(open_page):
+    page = open_page("/e/linear-width-mismatch", color_scheme="dark")
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).color.match(/\\d+/g).map(Number)[0] < 100")
+    ways = [page.locator(f"label[for=case-{name}]").bounding_box()["y"] for name in ("plain", "on-gpu")]
+    diffs = [figure.bounding_box()["y"] for figure in page.locator(".diff:visible").all()]
+    assert ways[0] < diffs[0] < ways[1] < diffs[1]
+
+
 def test_browsing_filters_as_one_types(open_page):
     page = open_page("/browse")
     page.fill("#filter", "loader SEED")
     assert page.locator(".topic .entries li:visible").count() == 1
     page.fill("#filter", "")
     assert page.locator(".topic .entries li:visible").count() == 3
+
+
+def test_a_filter_that_leaves_nothing_says_so(open_page):
+    page = open_page("/browse")
+    page.fill("#filter", "zeppelin")
+    page.get_by_text("No entry has all of these words").wait_for()
+    page.fill("#filter", "loader")
+    assert page.get_by_text("No entry has all of these words").count() == 0
 
 
 def test_an_unreachable_server_is_told_and_the_text_stays(open_page, paste):
@@ -191,6 +258,7 @@ def test_too_long_a_text_is_told_on_the_page(open_page):
     page.evaluate("document.querySelector('#text').value = 'a'.repeat(1100000)")
     page.click("text=Explain it")
     page.get_by_text("At most 1 MiB").wait_for()
+    assert page.text_content("#status") == "That is too long"
 
 
 def test_the_permanent_link_leads_to_the_entry(open_page, paste):
@@ -209,6 +277,16 @@ def test_telling_that_it_helped_is_thanked(open_page, script):
     page = open_page("/e/quiet-broadcast", java_script_enabled=script)
     page.click(".helped button[value=yes]")
     page.get_by_text("Thank you.").locator("visible=true").wait_for()
+
+
+def test_what_does_not_reach_the_server_is_not_thanked_for(open_page):
+    page = open_page("/e/linear-width-mismatch")
+    page.evaluate("() => { window.fetch = () => Promise.reject(new TypeError('offline')); }")
+    page.click(".helped button[value=yes]")
+    page.get_by_text("This could not be sent").wait_for()
+    assert page.locator(".helped button:visible").count() == 2
+    page.click("text=Run both programs")
+    page.get_by_text("The server cannot be reached").wait_for()
 
 
 def test_running_shows_what_both_programs_print(open_page):

@@ -229,6 +229,13 @@ def test_what_another_framework_s_own_code_raised_is_declined(published):
     assert not lookup(paste.format("tensorflow_core/python"), index=published).answered
 
 
+def test_the_part_of_a_long_line_that_matched_is_shown(index):
+    message = "RuntimeError: first and second shapes cannot be combined (2x3 and 4x5)"
+    line = lookup("step done " * 500 + message + " and more" * 500, index=index).matches[0].evidence.line
+    assert message in line
+    assert len(line) <= 500
+
+
 def test_the_language_is_told_from_the_text_unless_it_is_given(index):
     assert lookup("memory grows", index=index).lang == "en"
     assert lookup("显存一直涨", index=index).lang == "zh"

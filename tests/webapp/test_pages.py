@@ -85,6 +85,11 @@ def test_control_characters_of_a_paste_are_not_shown(client, paste):
     assert "\x1b" not in shown
 
 
+def test_what_matched_in_a_line_of_a_log_on_one_line_is_shown(client, paste):
+    page = client.post("/", data={"text": "step done " * 500 + paste.replace("\n", " ") + "and more " * 500}).text
+    assert "(16x127 and 128x64)" in page[page.index("<mark>") : page.index("</mark>")]
+
+
 def test_markup_in_an_entry_is_sanitised(client):
     page = client.get(f"/e/{SLUG}").text
     assert "<script>alert" not in page

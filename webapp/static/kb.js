@@ -58,7 +58,7 @@ function announce(text) {
 // Asking without leaving the page. The server's answer is the whole page; what is new in it is taken over.
 let asking = null;
 
-async function ask(form) {
+async function ask(form, language) {
   const button = $("button.primary", form);
   asking?.abort();
   const mine = asking = new AbortController();
@@ -66,8 +66,10 @@ async function ask(form) {
   button.dataset.label ??= button.textContent;
   button.textContent = form.dataset.busy;
   try {
-    const response = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), signal: mine.signal });
-    show(new DOMParser().parseFromString(await response.text(), "text/html"), form);
+    const data = new URLSearchParams(new FormData(form));
+    if (language) data.set(language.name, language.value);
+    const response = await fetch(language?.formAction ?? form.action, { method: "POST", body: data, signal: mine.signal });
+    show(new DOMParser().parseFromString(await response.text(), "text/html"), form, language);
   } catch (error) {
     if (error.name === "AbortError") return;
     const notice = document.createElement("p");
@@ -81,7 +83,7 @@ async function ask(form) {
   button.textContent = button.dataset.label;
 }
 
-function show(page, form) {
+function show(page, form, language) {
   const answer = $("#answer");
   const found = $("#answer", page);
   if (found && page.documentElement.lang !== root.lang) {
@@ -98,18 +100,26 @@ function show(page, form) {
     answer.replaceChildren(...$("main", page).childNodes);
   }
   document.title = page.title;
-  keepAsked(form);
-  announce(form.dataset.done);
+  if (found && language) history.replaceState(history.state, "", language.formAction);
+  if (!language || $("[name=asked]")) keepAsked();
   refine(document);
+  if (found && language) {
+    $("[data-lang]").focus({ preventScroll: true });
+    restorePlace();
+    return;
+  }
+  announce(found ? form.dataset.done : $("h1", answer).textContent);
   const target = $("#answer");
   target.focus({ preventScroll: true });
   target.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
 }
 
 // Coming back to the page finds what was asked, and its answer: only this tab remembers it.
-function keepAsked(form) {
+function keepAsked() {
   const asked = $("#text").value;
-  if (form.id === "ask" && asked.length <= 100_000) history.replaceState({ asked }, "");
+  const here = new URL(location);
+  if (here.searchParams.get("q") !== asked) here.searchParams.delete("q"); // the address asked something else
+  history.replaceState(asked.length <= 100_000 ? { asked } : null, "", here);
 }
 
 function askAgain() {
@@ -124,7 +134,11 @@ function askAgain() {
 async function tell(form, button) {
   const data = new FormData(form);
   data.set(button.name, button.value);
-  await fetch(form.action, { method: "POST", body: data }).catch(() => {});
+  const response = await fetch(form.action, { method: "POST", body: data }).catch(() => null);
+  if (!response?.ok) {
+    $("[role=status]", form).textContent = form.dataset.failed;
+    return;
+  }
   for (const other of form.querySelectorAll("button")) other.remove();
   $("[role=status]", form).textContent = form.dataset.thanks;
 }
@@ -155,7 +169,7 @@ async function run(form) {
       await new Promise((next) => setTimeout(next, 250));
     }
   } catch (error) {
-    say(error instanceof TypeError ? words.broken : error.message);
+    say(error instanceof TypeError ? words.offline : error.message);
   }
   start.disabled = false;
   cancel.hidden = true;
@@ -203,6 +217,8 @@ function filter(words) {
     item.hidden = !words.every((word) => text.includes(word));
   }
   for (const section of document.querySelectorAll(".topic")) section.hidden = !$("li:not([hidden])", section);
+  const nothing = $("[data-nothing]");
+  nothing.textContent = $(".topic:not([hidden])") ? "" : nothing.dataset.nothing;
 }
 
 // What new content needs: buttons that only work with this script, and the case that the address names.
@@ -231,9 +247,9 @@ document.addEventListener("submit", (event) => {
     event.preventDefault();
     tell(event.target, event.submitter);
   }
-  if (event.target.id !== "ask" || event.submitter?.name === "switch") return;
+  if (event.target.id !== "ask") return;
   event.preventDefault();
-  ask(event.target);
+  ask(event.target, event.submitter?.name === "switch" ? event.submitter : undefined);
 });
 
 document.addEventListener("click", (event) => {
@@ -244,7 +260,9 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("paste", (event) => {
-  if (event.target.id !== "text" || event.target.value.trim()) return;
+  if (event.target.id !== "text") return;
+  const { value, selectionStart, selectionEnd } = event.target;
+  if ((value.slice(0, selectionStart) + value.slice(selectionEnd)).trim()) return; // put into a text: it may not be ready
   setTimeout(() => { if (event.target.value.trim()) event.target.form.requestSubmit(); });
 });
 
