@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import TYPE_CHECKING
 
 from kb.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Style, language, width
+
+if TYPE_CHECKING:
+    from kb.index import Index
 
 __all__ = [
     "BOLD",
@@ -18,6 +23,7 @@ __all__ = [
     "add_sandbox_options",
     "language",
     "make_parser",
+    "ready_index",
     "width",
 ]
 
@@ -56,3 +62,18 @@ def add_sandbox_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runtime", help="the container runtime, e.g. runsc")
     parser.add_argument("--python", help="the interpreter for bubblewrap and process")
     parser.add_argument("--trust-gpu", action="store_true", help="give containers a GPU: only for reviewed entries")
+
+
+def ready_index() -> Index:
+    """Open the index; where it has to be built first, say so on a terminal: seconds of silence look like a command that hangs."""
+    from kb.index import open_index
+    from kb.store import StoreError
+
+    def first() -> None:
+        if sys.stderr.isatty():
+            print("Building the search index; this is done once and takes some seconds.", file=sys.stderr)
+
+    try:
+        return open_index(first=first)
+    except StoreError as error:
+        raise Failure(str(error)) from error

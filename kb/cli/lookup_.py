@@ -9,8 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from kb.answer import lookup
-from kb.cli.common import Failure, Style, language, make_parser
-from kb.index import open_index
+from kb.cli.common import Failure, Style, language, make_parser, ready_index
 from kb.terminal import size
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise Failure("--batch reads its texts from the file; leave TEXT out", 2)
         return _batch(arguments.batch, lang, arguments.n)
     text = read_text(arguments.text)
-    index = open_index()
+    index = ready_index()
     answer = lookup(text, lang=lang, limit=arguments.n, index=index)
     if arguments.json:
         print(json.dumps(answer.to_dict(), ensure_ascii=False))
@@ -93,7 +92,7 @@ def read_text(words: list[str]) -> str:
 
 def _batch(path: str, lang: Any, limit: int) -> int:
     """Answer a file's texts in order, one JSON object a line, in this one process."""
-    index = open_index()
+    index = ready_index()
     try:
         with sys.stdin if path == "-" else open(path, encoding="utf-8") as file:  # noqa: PTH123
             for number, line in enumerate(file, 1):

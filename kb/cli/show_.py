@@ -6,9 +6,9 @@ import argparse
 import json
 from typing import Any
 
-from kb.cli.common import Failure, Style, language, make_parser, width
+from kb.cli.common import Failure, Style, language, make_parser, ready_index, width
 from kb.entry_text import entry_page
-from kb.index import Index, open_index
+from kb.index import Index
 from kb.terminal import page
 
 
@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Print the entry, or one case of it; there being none is a failure that names the nearest slugs."""
     slug, _, name = arguments.slug.partition("/")
-    card = _card(open_index(), slug)
+    card = _card(ready_index(), slug)
     cases = [case for case in card["cases"] if not name or case["name"] == name]
     if not cases:
         names = ", ".join(f"{slug}/{case['name']}" if case["name"] else slug for case in card["cases"])

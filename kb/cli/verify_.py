@@ -12,11 +12,10 @@ from pathlib import Path
 
 import sandbox
 from kb.changed import GitFailed, changed_since
-from kb.cli.common import BOLD, GREEN, RED, YELLOW, Failure, Style, add_sandbox_options, make_parser
+from kb.cli.common import BOLD, GREEN, RED, YELLOW, Failure, Style, add_sandbox_options, make_parser, ready_index
 from kb.corpus import Corpus, load, shown
 from kb.entry import Case
 from kb.environments import EnvironmentFailed, interpreter
-from kb.index import open_index
 from kb.ledger import record
 from kb.report import failure_lines, junit, table_lines, workflow_commands
 from kb.verify import Run, Verdict, select, to_record, verify
@@ -76,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         done = verify(
             corpus,
             cases,
-            open_index(),
+            ready_index(),
             device=arguments.device,
             backend=arguments.backend,
             isolation=arguments.isolation,

@@ -222,3 +222,12 @@ def test_the_module_and_the_script_are_the_same_command():
     script = Path(sys.executable).with_name("kb")
     done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == kb("--version")[1]
+
+
+def test_a_cache_that_cannot_be_written_is_one_line_that_says_what_to_set(tmp_path):
+    (tmp_path / "file").write_text("")
+    status, out, err = kb("lookup", PASTE, KB_CACHE=str(tmp_path / "file"))
+    assert (status, out) == (1, "")
+    assert err.startswith("kb lookup: the index cannot be written")
+    assert "set KB_CACHE" in err
+    assert "Error" not in err
