@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from kb.index import Index
 
 _MAX_BYTES = 1 << 20
+_PATH = re.compile(r"(~|\.{0,2})/[^\s:]+|[^\s:]+\.(txt|log|out|err)")
+"""A word that is probably meant as a file, though `torch.log` may not be: it is looked up all the same."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -78,9 +81,14 @@ def read_text(words: list[str]) -> str:
         if sys.stdin.isatty() and not data.endswith(b"\n"):
             print(file=sys.stderr)
     elif len(words) == 1 and len(words[0]) < 4096 and "\n" not in words[0] and os.path.isfile(words[0]):  # noqa: PTH113 - no pathlib here: it costs milliseconds
-        with open(words[0], "rb") as file:  # noqa: PTH123 - likewise
-            data = file.read(_MAX_BYTES + 1)
+        try:
+            with open(words[0], "rb") as file:  # noqa: PTH123 - likewise
+                data = file.read(_MAX_BYTES + 1)
+        except OSError as error:
+            raise Failure(f"{words[0]}: {error.strerror}", 2) from error
     else:
+        if len(words) == 1 and _PATH.fullmatch(words[0]):
+            print(f"{words[0]}: there is no such file; it is looked up as words", file=sys.stderr)
         data = " ".join(words).encode("utf-8", "surrogateescape")
     if not data.strip():
         raise Failure(
@@ -110,6 +118,8 @@ def _batch(path: str, lang: Any, limit: int) -> int:
                 )
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}", 2) from error
+    except UnicodeDecodeError as error:
+        raise Failure(f"{path}: it is not UTF-8", 2) from error
     return 0
 
 

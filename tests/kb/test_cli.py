@@ -231,3 +231,39 @@ def test_a_cache_that_cannot_be_written_is_one_line_that_says_what_to_set(tmp_pa
     assert err.startswith("kb lookup: the index cannot be written")
     assert "set KB_CACHE" in err
     assert "Error" not in err
+
+
+def test_an_answer_reaches_a_terminal_whose_encoding_lacks_a_character():
+    status, out, err = kb("lookup", "--lang", "zh", PASTE, PYTHONIOENCODING="ascii")
+    assert (status, err) == (0, "")
+    assert "batchnorm-one-value-per-channel" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["lokup", "x"], "did you mean kb lookup?"),
+        (["RuntimeError: mat1 and mat2 shapes cannot be multiplied (32x512 and 256x10)"], "kb lookup"),
+        (["lookup", "--batch", "{latin}"], "it is not UTF-8"),
+    ],
+)
+def test_a_slip_is_answered_with_what_was_meant(arguments, said, tmp_path):
+    (tmp_path / "latin").write_bytes(b'{"text": "\xe9"}')
+    status, out, err = kb(*(word.format(latin=tmp_path / "latin") for word in arguments))
+    assert (status, out) == (2, "")
+    assert said in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("path", ["train.log", "./nowhere/slurm-12", "/tmp"])
+def test_that_a_named_file_is_missing_is_said(path):
+    assert f"{path}: there is no such file" in kb("lookup", path)[2]
+    assert kb("lookup", "aten::_foo/bar")[2] == ""
+
+
+def test_help_is_a_command_too(capsys):
+    assert main(["help"]) == 0
+    assert "Commands:" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="0"):
+        main(["help", "lookup"])
+    assert capsys.readouterr().out.startswith("usage: kb lookup")
