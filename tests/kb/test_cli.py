@@ -267,3 +267,38 @@ def test_help_is_a_command_too(capsys):
     with pytest.raises(SystemExit, match="0"):
         main(["help", "lookup"])
     assert capsys.readouterr().out.startswith("usage: kb lookup")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["nn/batchnorm-one-value-per-channel", "entries/nn/batchnorm-one-value-per-channel.md"],
+)
+def test_an_entry_may_be_named_as_kb_prints_it(name):
+    assert kb("show", name)[0] == 0
+    assert "drop_last=True" in kb("show", "--fix", name.removesuffix(".md") + "/last-batch")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "batchnorm-one-value"], "did you mean batchnorm-one-value-per-channel"),
+        (["verify", "batchnorm-one-value"], "did you mean batchnorm-one-value-per-channel"),
+        (["run", "batchnorm-one-value-per-channel/last"], "batchnorm-one-value-per-channel/last-batch"),
+        (["list", "--topic", "shaps"], "did you mean shapes"),
+        (["list", "--tag", "batchnrm"], "did you mean batchnorm"),
+    ],
+)
+def test_what_there_is_not_names_the_nearest(arguments, said):
+    status, out, err = kb(*arguments)
+    assert (status > 0, out) == (True, "")
+    assert said in err
+
+
+@pytest.mark.parametrize("command", ["run", "verify"])
+def test_an_entry_with_faults_is_not_said_to_be_missing(command, tmp_path, good_entry):
+    (tmp_path / "loss").mkdir()
+    (tmp_path / "loss" / "draft-of-mine.md").write_text(good_entry.replace("kind: error", "kind: eror"))
+    status, _, err = kb(command, "draft-of-mine", KB_ENTRIES=str(tmp_path))
+    assert status == 2
+    assert "draft-of-mine.md has faults" in err
+    assert "kb check" in err
