@@ -95,6 +95,8 @@ def read_text(words: list[str]) -> str:
             'nothing to look up: give the error\'s words, as in kb lookup "view size is not compatible", or a file, or -',
             2,
         )
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # a log that PowerShell wrote
+        return data[:_MAX_BYTES].decode("utf-16", "replace")
     return data[-_MAX_BYTES:].decode("utf-8", "replace")
 
 

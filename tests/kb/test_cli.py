@@ -206,10 +206,12 @@ def test_doctor_tells_what_works_here():
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_completion_knows_commands_and_options(shell):
+def test_completion_knows_commands_options_and_slugs(shell):
+    kb("index")
     status, out, _ = kb("completion", shell)
     assert status == 0
     assert "--isolation" in out
+    assert "batchnorm-one-value-per-channel" in out
     if shell == "bash":
         subprocess.run(["bash", "-n"], input=out, text=True, check=True)
 
@@ -302,3 +304,15 @@ def test_an_entry_with_faults_is_not_said_to_be_missing(command, tmp_path, good_
     assert status == 2
     assert "draft-of-mine.md has faults" in err
     assert "kb check" in err
+
+
+def test_a_log_in_utf_16_is_read(tmp_path):
+    (tmp_path / "log.txt").write_bytes(PASTE.encode("utf-16"))
+    assert "batchnorm-one-value-per-channel" in kb("lookup", str(tmp_path / "log.txt"))[1]
+
+
+def test_doctor_tells_a_folder_that_is_none():
+    _, out, _ = kb("doctor", KB_ENTRIES="/nowhere")
+    line = next(line for line in out.splitlines() if " entries " in line)
+    assert line.startswith("--")
+    assert "/nowhere, which is no folder" in line
