@@ -205,7 +205,7 @@ def _built(names: Sequence[str], place: str, *, waiting: bool, anew: bool = Fals
         build(names, place, waiting=waiting, anew=anew)
     except OSError as error:
         raise StoreError(
-            f"the index cannot be written to {place} ({error.strerror}); set KB_CACHE to a folder that can be written"
+            f"the index cannot be written to {place} ({error.strerror or error}); set KB_CACHE to a folder that can be written"
         ) from error
     found = _opened(place)
     if found is None:

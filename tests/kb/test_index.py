@@ -176,7 +176,7 @@ def test_a_build_that_fails_leaves_the_old_index_and_no_rubbish(opened, folder, 
     old = opened()
     monkeypatch.setattr("kb.generation.write_arrays", lambda *_: (_ for _ in ()).throw(OSError("no space")))
     write_entry(folder, "third-entry")
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(StoreError, match="no space"):
         opened()
     assert list(Path(old.folder).parent.glob("gen-*")) == [Path(old.folder)]
 
