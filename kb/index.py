@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from kb.stamps import cache_folder, entry_folder_names, listing
@@ -24,33 +24,32 @@ SILENT, HAS_MESSAGE = 1, 2
 
 
 def open_index(
-    folders: Iterable[str | os.PathLike[str]] | None = None, cache: str | os.PathLike[str] | None = None
+    folders: Iterable[str | os.PathLike[str]] | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    *,
+    first: Callable[[], object] = lambda: None,
 ) -> Index:
     """Return the index of the entries in `folders`, of `entry_folder_names()` when none are named.
 
     When entries changed since it was built it is built again; while another process is doing that, the index as it was is returned at once.
-    StoreError when none can be built.
+    Where there is none yet, `first` is called before it is built, which takes seconds. StoreError when it cannot be written.
     """
     names, place = _where(folders, cache)
     wanted = listing(names)
     found = _opened(place)
     if found is not None and found.listing == wanted:
         return found
-    from kb.build import build
-
-    build(names, place, waiting=found is None)
-    return _required(place)
+    if found is None:
+        first()
+    return _built(names, place, waiting=found is None)
 
 
 def build_index(
     folders: Iterable[str | os.PathLike[str]] | None = None, cache: str | os.PathLike[str] | None = None
 ) -> Index:
     """Build the index anew, every entry parsed again, and return it."""
-    from kb.build import build
-
     names, place = _where(folders, cache)
-    build(names, place, waiting=True, anew=True)
-    return _required(place)
+    return _built(names, place, waiting=True, anew=True)
 
 
 def index_state(cache: str | os.PathLike[str] | None = None) -> tuple[bool, str]:
@@ -204,7 +203,15 @@ def _opened(place: str) -> Index | None:
     return None
 
 
-def _required(place: str) -> Index:
+def _built(names: Sequence[str], place: str, *, waiting: bool, anew: bool = False) -> Index:
+    from kb.build import build
+
+    try:
+        build(names, place, waiting=waiting, anew=anew)
+    except OSError as error:
+        raise StoreError(
+            f"the index cannot be written to {place} ({error.strerror or error}); set KB_CACHE to a folder that can be written"
+        ) from error
     found = _opened(place)
     if found is None:
         raise StoreError(f"the index in {place} could not be built; delete that folder and try again")

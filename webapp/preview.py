@@ -90,6 +90,8 @@ def create_preview(preview: Preview, hosts: tuple[str, ...] = ("127.0.0.1", "loc
 
 def server(app: Flask, host: str, port: int) -> BaseWSGIServer:
     """Return a server that listens, a thread for each page; port 0 takes any that is free. Raises ServeError when it cannot listen."""
+    if not 0 <= port < 1 << 16:  # the system would take the remainder for the port
+        raise ServeError(f"no port has the number {port}; choose one from 0 to 65535 with --port")
     try:
         found = make_server(host, port, app, threaded=True, request_handler=_Quiet)
     except (OSError, SystemExit) as error:

@@ -43,21 +43,15 @@ def main(argv: list[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else list(argv)
     if not _folders_taken(argv):
         return 2
+    if argv[:1] == ["help"]:
+        argv = [*argv[1:2], "--help"]
     if not argv or argv[0] in ("-h", "--help"):
         print(_help())
         return 0
     name, rest = argv[0], argv[1:]
-    if name in ("-V", "--version"):
-        from kb import __version__
-
-        print(f"kb {__version__}")
-        return 0
-    if name not in COMMANDS and _program_run(argv):
-        return 0
     if name not in COMMANDS:
-        kind = "file" if name.endswith(".py") else "command"
-        print(f"kb: there is no {kind} {name!r}; kb --help lists the commands", file=sys.stderr)
-        return 2
+        return _other(argv)
+    _show_what_can_be_shown()
     from importlib import import_module
 
     from kb.cli.common import Failure
@@ -85,6 +79,41 @@ def main(argv: list[str] | None = None) -> int:
         print(f"kb {name}: {type(error).__name__}: {error}; run it again with --debug for the stack", file=sys.stderr)
         return 1
     return status
+
+
+def _other(argv: list[str]) -> int:
+    """Do what arguments that begin with no command ask for: the version, or a program's run; else say that there is no such command."""
+    if argv[0] in ("-V", "--version"):
+        from kb import __version__
+
+        print(f"kb {__version__}")
+        return 0
+    if _program_run(argv):
+        return 0
+    print(_unknown(argv), file=sys.stderr)
+    return 2
+
+
+def _unknown(argv: list[str]) -> str:
+    """Return what to say of a first word that is no command: which one it resembles, or that an error's words belong to kb lookup."""
+    from difflib import get_close_matches
+
+    name = argv[0]
+    if name.endswith(".py"):
+        return f"kb: there is no file {name!r}; kb --help lists the commands"
+    if near := get_close_matches(name, COMMANDS, 1):
+        return f"kb: there is no command {name!r}; did you mean kb {near[0]}?"
+    short = name if len(name) <= 40 else name[:40] + "…"
+    ask = "" if name.startswith("-") else '; an error\'s words are looked up with kb lookup "…"'
+    return f"kb: there is no command {short!r}{ask}; kb --help lists the commands"
+
+
+def _show_what_can_be_shown() -> None:
+    """Let standard output print ? for a character that its encoding lacks: an answer with a gap is better than none."""
+    from io import TextIOWrapper
+
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def _folders_taken(argv: list[str]) -> bool:

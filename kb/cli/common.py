@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from kb.terminal import BOLD, DIM, GREEN, RED, YELLOW, Style, language, width
+
+if TYPE_CHECKING:
+    from kb.corpus import Corpus
+    from kb.index import Index
 
 __all__ = [
     "BOLD",
@@ -16,8 +23,12 @@ __all__ = [
     "Style",
     "add_backend_option",
     "add_sandbox_options",
+    "entry_name",
     "language",
     "make_parser",
+    "near",
+    "no_entry",
+    "ready_index",
     "width",
 ]
 
@@ -61,3 +72,46 @@ def add_sandbox_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runtime", help="the container runtime, e.g. runsc")
     parser.add_argument("--python", help="the interpreter for bubblewrap and process")
     parser.add_argument("--trust-gpu", action="store_true", help="give containers a GPU: only for reviewed entries")
+
+
+def ready_index() -> Index:
+    """Open the index; where it has to be built first, say so on a terminal: seconds of silence look like a command that hangs."""
+    from kb.index import open_index
+    from kb.store import StoreError
+
+    def first() -> None:
+        if sys.stderr.isatty():
+            print("Building the search index; this is done once and takes some seconds.", file=sys.stderr)
+
+    try:
+        return open_index(first=first)
+    except StoreError as error:
+        raise Failure(str(error)) from error
+
+
+def entry_name(given: str, slugs: Iterable[str]) -> str:
+    """Return SLUG or SLUG/CASE for it, and for what kb prints elsewhere: TOPIC/SLUG, or the path of the entry's file."""
+    known = set(slugs)
+    parts = given.removesuffix(".md").split("/")
+    start = next((at for at, part in enumerate(parts) if part in known), None)
+    return given if start is None else "/".join(parts[start:])
+
+
+def near(word: str, known: Iterable[str], otherwise: str) -> str:
+    """Return the end of a sentence that says what there is not: what the word resembles, or else `otherwise`."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(word.lower(), list(known), 3, 0.4)
+    return f"; did you mean {' or '.join(found)}?" if found else f"; {otherwise}"
+
+
+def no_entry(given: str, corpus: Corpus) -> Failure:
+    """Return the failure for an entry or case that there is not, or whose file has faults and was left out."""
+    slug, _, case = given.partition("/")
+    if (entry := corpus.get(slug)) is not None:
+        names = ", ".join(found.id for found in entry.cases)
+        return Failure(f"{slug} has no case {case!r}; there is {names}", 2)
+    for fault in corpus.faults:
+        if fault.path.endswith(f"/{slug}.md"):
+            return Failure(f"{fault.path} has faults and is left out; kb check {fault.path} lists them", 2)
+    return Failure(f"there is no entry {slug!r}" + near(slug, corpus.entries, "kb list shows all"), 2)

@@ -54,10 +54,12 @@ def _entries() -> Iterator[Line]:
     cases = [case for entry in corpus for case in entry.cases]
     states = [ledgers.state(case) for case in cases]
     folders = ", ".join(map(str, entry_folders())) or "no folder; set KB_ENTRIES to one"
+    missing = [folder for folder in entry_folders() if not folder.is_dir()]
     yield (
-        bool(len(corpus)) and not corpus.faults,
+        bool(len(corpus)) and not corpus.faults and not missing,
         "entries",
-        f"{len(corpus)}, {len(corpus.faults)} faults, in {folders}",
+        f"{len(corpus)}, {len(corpus.faults)} faults, in {folders}"
+        + "".join(f"; KB_ENTRIES names {folder}, which is no folder" for folder in missing),
     )
     counts = ", ".join(f"{states.count(state)} {state}" for state in ("verified", "changed", "unverified"))
     yield "changed" not in states, "cases", f"{len(cases)}: {counts}"

@@ -6,9 +6,9 @@ import argparse
 import sys
 import time
 
-from kb.cli.common import make_parser
+from kb.cli.common import make_parser, ready_index
 from kb.corpus import load
-from kb.index import build_index, open_index
+from kb.index import build_index
 
 
 def parser() -> argparse.ArgumentParser:
@@ -24,7 +24,7 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Build what is missing; name entries that had to be left out."""
     started = time.monotonic()
-    index = build_index() if arguments.force else open_index()
+    index = build_index() if arguments.force else ready_index()
     faults = load().faults
     for fault in faults:
         print(f"left out: {fault}", file=sys.stderr)

@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Iterable
 
-from kb.cli.common import BOLD, DIM, Failure, Style, language, make_parser
+from kb.cli.common import BOLD, DIM, Failure, Style, language, make_parser, near
 from kb.corpus import Corpus, load
 from kb.entry import Entry, Lang
 from kb.ledger import Ledgers, load_ledgers
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.untested:
         entries = [entry for entry in entries if entry.id in waiting]
     if not entries and not arguments.untested:
-        raise Failure("no entry is like that; kb list shows all topics")
+        raise _none(corpus, arguments)
     if arguments.json:
         print(
             json.dumps(
@@ -66,6 +66,16 @@ def _wanted(entry: Entry, arguments: argparse.Namespace) -> bool:
         and arguments.kind in (None, entry.kind)
         and (arguments.tag is None or arguments.tag in entry.tags)
     )
+
+
+def _none(corpus: Corpus, arguments: argparse.Namespace) -> Failure:
+    """The failure to say that no entry is like that: an unknown topic or tag by what resembles it."""
+    topics, tags = sorted({entry.topic for entry in corpus}), sorted({tag for entry in corpus for tag in entry.tags})
+    if arguments.topic and arguments.topic not in topics:
+        return Failure(f"there is no topic {arguments.topic!r}" + near(arguments.topic, topics, "kb list shows all"))
+    if arguments.tag and arguments.tag not in tags:
+        return Failure(f"there is no tag {arguments.tag!r}" + near(arguments.tag, tags, "kb list --json shows all"))
+    return Failure("no entry is like that; kb list shows all")
 
 
 def _waiting(entries: Iterable[Entry], ledgers: Ledgers) -> dict[str, dict[str, str]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
 from kb.answer import lookup
-from kb.cli.common import Failure, Style, language, make_parser
-from kb.index import open_index
+from kb.cli.common import Failure, Style, language, make_parser, ready_index
 from kb.terminal import size
 
 if TYPE_CHECKING:
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 _MAX_BYTES = 1 << 20
 """The longest text that is looked up, in bytes."""
+
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""The byte order marks of a log that PowerShell wrote."""
+
+_PATH = re.compile(r"(~|\.{0,2})/[^\s:]+|[^\s:]+\.(txt|log|out|err)")
+"""A word that is probably meant as a file, though `torch.log` may not be: it is looked up all the same."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -58,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise Failure("--batch reads its texts from the file; leave TEXT out", 2)
         return _batch(arguments.batch, lang, arguments.n)
     text = read_text(arguments.text)
-    index = open_index()
+    index = ready_index()
     answer = lookup(text, lang=lang, limit=arguments.n, index=index)
     if arguments.json:
         print(json.dumps(answer.to_dict(), ensure_ascii=False))
@@ -80,33 +86,39 @@ def read_text(words: list[str]) -> str:
         if sys.stdin.isatty() and not data.endswith(b"\n"):
             print(file=sys.stderr)
     elif len(words) == 1 and len(words[0]) < 4096 and "\n" not in words[0] and os.path.isfile(words[0]):  # noqa: PTH113 - no pathlib here: it costs milliseconds
-        with open(words[0], "rb") as file:  # noqa: PTH123 - likewise
-            data = _end(file)
+        try:
+            with open(words[0], "rb") as file:  # noqa: PTH123 - likewise
+                data = _end(file)
+        except OSError as error:
+            raise Failure(f"{words[0]}: {error.strerror}", 2) from error
     else:
+        if len(words) == 1 and _PATH.fullmatch(words[0]):
+            print(f"{words[0]}: there is no such file; it is looked up as words", file=sys.stderr)
         data = " ".join(words).encode("utf-8", "surrogateescape")
     if not data.strip():
         raise Failure(
             'nothing to look up: give the error\'s words, as in kb lookup "view size is not compatible", or a file, or -',
             2,
         )
-    return data.decode("utf-8", "replace")
+    return data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8", "replace")
 
 
 def _end(stream: IO[bytes]) -> bytes:
-    """Return the last `_MAX_BYTES` of a stream: of a longer log the error stands there.
+    """Return the last `_MAX_BYTES` of a stream, behind its byte order mark if it has one: of a longer log the error stands at the end.
 
     A read that comes back short met the end: a terminal would have to be told so twice if another one were tried.
     """
     kept = part = stream.read(_MAX_BYTES)
+    mark = kept[:2] if kept.startswith(_UTF_16) else b""
     while len(part) == _MAX_BYTES:
         part = stream.read(_MAX_BYTES)
         kept = (kept + part)[-_MAX_BYTES:]
-    return kept
+    return kept if kept.startswith(mark) else mark + kept
 
 
 def _batch(path: str, lang: Any, limit: int) -> int:
     """Answer a file's texts in order, one JSON object a line, in this one process."""
-    index = open_index()
+    index = ready_index()
     try:
         with sys.stdin if path == "-" else open(path, encoding="utf-8") as file:  # noqa: PTH123
             for number, line in enumerate(file, 1):
@@ -124,6 +136,8 @@ def _batch(path: str, lang: Any, limit: int) -> int:
                 )
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}", 2) from error
+    except UnicodeDecodeError as error:
+        raise Failure(f"{path}: it is not UTF-8", 2) from error
     return 0
 
 

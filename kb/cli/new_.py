@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 
 from kb.answer import lookup
-from kb.cli.common import Failure, make_parser
+from kb.cli.common import Failure, make_parser, ready_index
 from kb.cli.lookup_ import read_text
 from kb.corpus import entry_folders, load, shown
 from kb.draft import draft
-from kb.index import open_index
 
 
 def parser() -> argparse.ArgumentParser:
@@ -52,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     script = _read(arguments.script) if arguments.script else ""
     text = _printed(script) if script else read_text(arguments.text)
     corpus = load()
-    answer = lookup(text, index=open_index())
+    answer = lookup(text, index=ready_index())
     if answer.answered:
         entry = corpus.entries[answer.matches[0].id]
         if answer.matches[0].confidence == "exact" and not arguments.force:

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 import sandbox
-from kb.cli.common import BOLD, DIM, RED, Failure, Style, add_sandbox_options, make_parser
+from kb.cli.common import BOLD, DIM, RED, Failure, Style, add_sandbox_options, entry_name, make_parser, no_entry
 from kb.corpus import load
 from kb.entry import Case
 from kb.run import ROLES, run_case
@@ -29,9 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the programs; return 0 when every fix ran through."""
     corpus = load()
     try:
-        cases = select(corpus, [arguments.slug])
-    except KeyError:
-        raise Failure(f"there is no entry or case {arguments.slug!r}; kb list shows them", 2) from None
+        cases = select(corpus, [entry_name(arguments.slug, [*corpus.entries, *corpus.redirects])])
+    except KeyError as error:
+        raise no_entry(error.args[0], corpus) from None
     try:
         good = [_run(case, arguments) for case in cases]
     except sandbox.SandboxError as error:

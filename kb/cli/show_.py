@@ -6,9 +6,9 @@ import argparse
 import json
 from typing import Any
 
-from kb.cli.common import Failure, Style, language, make_parser, width
+from kb.cli.common import Failure, Style, entry_name, language, make_parser, near, ready_index, width
 from kb.entry_text import entry_page
-from kb.index import Index, open_index
+from kb.index import Index
 from kb.terminal import page
 
 
@@ -28,8 +28,9 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the entry, or one case of it; there being none is a failure that names the nearest slugs."""
-    slug, _, name = arguments.slug.partition("/")
-    card = _card(open_index(), slug)
+    index = ready_index()
+    slug, _, name = entry_name(arguments.slug, index.slugs()).partition("/")
+    card = _card(index, slug)
     cases = [case for case in card["cases"] if not name or case["name"] == name]
     if not cases:
         names = ", ".join(case["id"] for case in card["cases"])
@@ -47,9 +48,4 @@ def _card(index: Index, slug: str) -> dict[str, Any]:
     try:
         return index.card(slug)
     except KeyError:
-        from difflib import get_close_matches
-
-        near = get_close_matches(slug, index.slugs(), 3, 0.4)
-        raise Failure(
-            f"there is no entry {slug!r}" + (f"; did you mean {' or '.join(near)}?" if near else "; kb list shows all")
-        ) from None
+        raise Failure(f"there is no entry {slug!r}" + near(slug, index.slugs(), "kb list shows all")) from None

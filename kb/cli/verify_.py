@@ -12,11 +12,22 @@ from pathlib import Path
 
 import sandbox
 from kb.changed import GitFailed, changed_since
-from kb.cli.common import BOLD, GREEN, RED, YELLOW, Failure, Style, add_sandbox_options, make_parser
+from kb.cli.common import (
+    BOLD,
+    GREEN,
+    RED,
+    YELLOW,
+    Failure,
+    Style,
+    add_sandbox_options,
+    entry_name,
+    make_parser,
+    no_entry,
+    ready_index,
+)
 from kb.corpus import Corpus, load, shown
 from kb.entry import Case
 from kb.environments import EnvironmentFailed, interpreter
-from kb.index import open_index
 from kb.ledger import record
 from kb.report import failure_lines, junit, table_lines, workflow_commands
 from kb.verify import Run, Verdict, select, to_record, verify
@@ -76,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         done = verify(
             corpus,
             cases,
-            open_index(),
+            ready_index(),
             device=arguments.device,
             backend=arguments.backend,
             isolation=arguments.isolation,
@@ -107,11 +118,11 @@ def _cases(corpus: Corpus, arguments: argparse.Namespace) -> list[Case]:
         raise Failure("--changed chooses the entries itself; leave SLUG out", 2)
     try:
         if not arguments.changed:
-            return select(corpus, arguments.slugs)
+            return select(corpus, [entry_name(slug, [*corpus.entries, *corpus.redirects]) for slug in arguments.slugs])
         slugs = changed_since(corpus, arguments.changed)
         return select(corpus, slugs) if slugs else []
     except KeyError as error:
-        raise Failure(f"there is no entry or case {error.args[0]!r}; kb list shows them", 2) from None
+        raise no_entry(error.args[0], corpus) from None
     except GitFailed as error:
         raise Failure(f"git: {error}", 2) from None
 

@@ -231,10 +231,12 @@ def test_doctor_looks_for_all_that_an_extra_brings(extra):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_completion_knows_commands_and_options(shell):
+def test_completion_knows_commands_options_and_slugs(shell):
+    kb("index")
     status, out, _ = kb("completion", shell)
     assert status == 0
     assert "--isolation" in out
+    assert "batchnorm-one-value-per-channel" in out
     if shell == "bash":
         subprocess.run(["bash", "-n"], input=out, text=True, check=True)
 
@@ -247,3 +249,95 @@ def test_the_module_and_the_script_are_the_same_command():
     script = Path(sys.executable).with_name("kb")
     done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == kb("--version")[1]
+
+
+def test_a_cache_that_cannot_be_written_is_one_line_that_says_what_to_set(tmp_path):
+    (tmp_path / "file").write_text("")
+    status, out, err = kb("lookup", PASTE, KB_CACHE=str(tmp_path / "file"))
+    assert (status, out) == (1, "")
+    assert err.startswith("kb lookup: the index cannot be written")
+    assert "set KB_CACHE" in err
+    assert "Error" not in err
+
+
+def test_an_answer_reaches_a_terminal_whose_encoding_lacks_a_character():
+    status, out, err = kb("lookup", "--lang", "zh", PASTE, PYTHONIOENCODING="ascii")
+    assert (status, err) == (0, "")
+    assert "batchnorm-one-value-per-channel" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["lokup", "x"], "did you mean kb lookup?"),
+        (["RuntimeError: mat1 and mat2 shapes cannot be multiplied (32x512 and 256x10)"], "kb lookup"),
+        (["lookup", "--batch", "{latin}"], "it is not UTF-8"),
+    ],
+)
+def test_a_slip_is_answered_with_what_was_meant(arguments, said, tmp_path):
+    (tmp_path / "latin").write_bytes(b'{"text": "\xe9"}')
+    status, out, err = kb(*(word.format(latin=tmp_path / "latin") for word in arguments))
+    assert (status, out) == (2, "")
+    assert said in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("path", ["train.log", "./nowhere/slurm-12", "/tmp"])
+def test_that_a_named_file_is_missing_is_said(path):
+    assert f"{path}: there is no such file" in kb("lookup", path)[2]
+    assert kb("lookup", "aten::_foo/bar")[2] == ""
+
+
+def test_help_is_a_command_too(capsys):
+    assert main(["help"]) == 0
+    assert "Commands:" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="0"):
+        main(["help", "lookup"])
+    assert capsys.readouterr().out.startswith("usage: kb lookup")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["nn/batchnorm-one-value-per-channel", "entries/nn/batchnorm-one-value-per-channel.md"],
+)
+def test_an_entry_may_be_named_as_kb_prints_it(name):
+    assert kb("show", name)[0] == 0
+    assert "drop_last=True" in kb("show", "--fix", name.removesuffix(".md") + "/last-batch")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "batchnorm-one-value"], "did you mean batchnorm-one-value-per-channel"),
+        (["verify", "batchnorm-one-value"], "did you mean batchnorm-one-value-per-channel"),
+        (["run", "batchnorm-one-value-per-channel/last"], "batchnorm-one-value-per-channel/last-batch"),
+        (["list", "--topic", "shaps"], "did you mean shapes"),
+        (["list", "--tag", "batchnrm"], "did you mean batchnorm"),
+    ],
+)
+def test_what_there_is_not_names_the_nearest(arguments, said):
+    status, out, err = kb(*arguments)
+    assert (status > 0, out) == (True, "")
+    assert said in err
+
+
+@pytest.mark.parametrize("command", ["run", "verify"])
+def test_an_entry_with_faults_is_not_said_to_be_missing(command, tmp_path, good_entry):
+    (tmp_path / "loss").mkdir()
+    (tmp_path / "loss" / "draft-of-mine.md").write_text(good_entry.replace("kind: error", "kind: eror"))
+    status, _, err = kb(command, "draft-of-mine", KB_ENTRIES=str(tmp_path))
+    assert status == 2
+    assert "draft-of-mine.md has faults" in err
+    assert "kb check" in err
+
+
+def test_a_log_in_utf_16_is_read(tmp_path):
+    (tmp_path / "log.txt").write_bytes(PASTE.encode("utf-16"))
+    assert "batchnorm-one-value-per-channel" in kb("lookup", str(tmp_path / "log.txt"))[1]
+
+
+def test_doctor_tells_a_folder_that_is_none():
+    _, out, _ = kb("doctor", KB_ENTRIES="/nowhere")
+    line = next(line for line in out.splitlines() if " entries " in line)
+    assert line.startswith("--")
+    assert "/nowhere, which is no folder" in line

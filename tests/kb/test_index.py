@@ -14,6 +14,7 @@ import kb.build
 from kb.answer import lookup
 from kb.index import build_index, index_state, open_index, opened_index
 from kb.stamps import cache_folder, entry_folder_names
+from kb.store import StoreError
 from tests.kb.entries_to_find import write_entry
 
 MESSAGE = "RuntimeError: the {thing:name} of this test is broken"
@@ -175,7 +176,7 @@ def test_a_build_that_fails_leaves_the_old_index_and_no_rubbish(opened, folder, 
     old = opened()
     monkeypatch.setattr("kb.generation.write_arrays", lambda *_: (_ for _ in ()).throw(OSError("no space")))
     write_entry(folder, "third-entry")
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(StoreError, match="no space"):
         opened()
     assert list(Path(old.folder).parent.glob("gen-*")) == [Path(old.folder)]
 
@@ -225,3 +226,16 @@ def test_a_copied_folder_of_entries_has_an_index_of_its_own(folder, tmp_path):
     one = open_index([folder], cache=tmp_path / "cache")
     two = open_index([other], cache=tmp_path / "cache")
     assert one.folder != two.folder
+
+
+def test_a_cache_that_cannot_be_written_is_told_with_what_to_do(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"Not a directory.*KB_CACHE"):
+        open_index([], tmp_path / "file")
+
+
+def test_that_the_index_is_built_for_the_first_time_is_heard_once(tmp_path):
+    heard = []
+    for _ in range(2):
+        open_index([], tmp_path, first=lambda: heard.append("first"))
+    assert heard == ["first"]

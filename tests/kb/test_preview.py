@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+from flask import Flask
 
 import sandbox
 from kb.cli import main
@@ -276,3 +277,8 @@ def test_a_file_that_is_no_entrys_is_refused(tmp_path, capsys, path, said):
     (tmp_path / "lost.txt").write_text("")
     assert main(["preview", str(tmp_path / path)]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_port_that_there_is_not_is_refused():
+    with pytest.raises(ServeError, match="no port has the number 99999"):
+        server(Flask("preview"), "127.0.0.1", 99999)
