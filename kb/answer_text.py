@@ -12,7 +12,7 @@ from kb.entry_text import WORDS, best_case, case_lines, prose_lines
 from kb.result import Answer, Match
 from kb.terminal import BOLD, CYAN, DIM, GREEN, YELLOW, Style, columns, paint, visible, wrap
 
-__all__ = ["SAID", "answer_lines", "unanswered_lines"]
+__all__ = ["SAID", "answer_lines", "short_lines", "unanswered_lines"]
 
 SAID = {
     "en": {
@@ -115,6 +115,12 @@ def answer_lines(
         if rows is None or sum(1 + max(0, columns(line) - 1) // limit for line in lines) <= rows:
             break
     return list(_laid_out(parts, room, style)) if style.on else lines
+
+
+def short_lines(answer: Answer, limit: int, style: Style, *, lead: str = "") -> list[str]:
+    """Return the answer's title and how to read it."""
+    first = answer.matches[0]
+    return [*wrap(lead + first.title[answer.lang], limit), style(f"kb show {first.id}", DIM)]
 
 
 def unanswered_lines(answer: Answer, limit: int, style: Style) -> list[str]:

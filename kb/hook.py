@@ -6,6 +6,7 @@ this module is loaded. The index is only opened, never built: that takes longer 
 
 from __future__ import annotations
 
+import os
 import sys
 from _thread import allocate_lock
 
@@ -150,11 +151,14 @@ def _print(found: Found | None, said: bool) -> None:
         if card is None:
             lines = [style("kb has no entry for this error", DIM)] if said else []
         elif card["id"] not in _told:
-            from kb.answer_text import answer_lines
+            from kb.answer_text import answer_lines, short_lines
 
             _told.add(card["id"])
             room = None if rows is None else max(16, rows - ERROR_ROWS)
-            lines = ["", *answer_lines(answer, card, text, limit, room, style, lead="kb: ", evidence=False)]
+            if os.environ.get("RANK", "0") == "0":
+                lines = ["", *answer_lines(answer, card, text, limit, room, style, lead="kb: ", evidence=False)]
+            else:  # every process of a distributed run dies, and mostly of the same
+                lines = ["", *short_lines(answer, limit, style, lead="kb: ")]
     if lines:
         sys.stderr.write("\n".join(lines) + "\n")
         sys.stderr.flush()

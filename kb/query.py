@@ -19,6 +19,12 @@ ZONES = {"error": 1.5, "other": 0.5, "prose": 1.0, "code": 0.15, "example": 0.7,
 _MENDED = 0.7
 """How much a mended word counts beside one that was spelt right."""
 
+_BETWEEN = re.compile(r"\s*(?:Traceback \(most recent|During handling of the above|The above exception was)")
+"""Lines that every traceback has."""
+
+_PLACE = re.compile(r"File (\"[^\"\n]{1,400}\"), line \d+(?:, in (\S+))?")
+"""Where a frame is: of its words only the file and the function tell anything."""
+
 _FUNCTION = re.compile(r"File \"[^\"\n]{1,400}\", line \d+, in (\w+)")
 _WORD = re.compile(r"[A-Za-z]{4,24}")
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -61,9 +67,9 @@ def _zones(view: View, errors: Sequence[Spotted]) -> list[tuple[str, str]]:
         if line.lstrip().startswith("```"):
             fenced = not fenced
             continue
-        if number in covered or not line.strip():
+        if number in covered or not line.strip() or _BETWEEN.match(line):
             continue
-        zones.append((code if fenced or not is_prose(line) else "prose", line[:1000]))
+        zones.append((code if fenced or not is_prose(line) else "prose", _PLACE.sub(r"\1 \2", line[:1000])))
     return zones
 
 

@@ -79,6 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def read_text(words: list[str]) -> str:
     """Return the text that TEXT means: standard input, a file's content, or the words themselves."""
+    if words in ([], ["-"]) and sys.stdin is None:
+        raise Failure("standard input is closed: give the error's words, or a file", 2)
     if words in ([], ["-"]) and sys.stdin.isatty():
         print("Paste the error, then press Ctrl-D.", file=sys.stderr)
     if words in ([], ["-"]):

@@ -72,8 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(begun.text, "utf-8")
     print(shown(path))
+    kb = f"kb --entries {arguments.into}" if arguments.into else "kb"
     print(
-        f"Fill it in: kb preview {shown(path)} shows its page and what is missing, kb verify {begun.slug} proves it.",
+        f"Fill it in: kb preview {shown(path)} shows its page and what is missing, {kb} verify {begun.slug} proves it.",
         file=sys.stderr,
     )
     return 0

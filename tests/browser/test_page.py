@@ -253,9 +253,18 @@ def test_an_unreachable_server_is_told_and_the_text_stays(open_page, paste):
     assert page.inner_text("button.primary") == "Explain it"
 
 
-def test_too_long_a_text_is_told_on_the_page(open_page):
+def test_of_a_log_longer_than_the_server_takes_the_end_is_asked(open_page, paste):
     page = open_page()
-    page.evaluate("document.querySelector('#text').value = 'a'.repeat(1100000)")
+    page.evaluate("paste => { document.querySelector('#text').value = '步骤 12: 正常\\n'.repeat(100000) + paste; }", paste)
+    page.click("text=Explain it")
+    answered(page)
+    assert page.inner_text("#answer mark").startswith("RuntimeError: mat1")
+
+
+def test_a_text_that_the_server_refuses_is_told_on_the_page(open_page):
+    page = open_page()
+    page.route("**/", lambda route: route.continue_(post_data="text=" + "a" * 1100000))
+    page.fill("#text", "anything")
     page.click("text=Explain it")
     page.get_by_text("At most 1 MiB").wait_for()
     assert page.text_content("#status") == "That is too long"

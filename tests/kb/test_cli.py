@@ -150,6 +150,12 @@ def test_nothing_to_look_up_says_so():
     assert "nothing to look up" in err
 
 
+def test_with_standard_input_closed_it_says_what_to_give(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    assert main(["lookup"]) == 2
+    assert "standard input is closed" in capsys.readouterr().err
+
+
 def test_an_unknown_entry_names_the_nearest():
     status, _, err = kb("show", "batchnorm-one-value")
     assert status == 1

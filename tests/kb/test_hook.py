@@ -55,6 +55,13 @@ def test_the_answer_stands_under_the_traceback(tmp_path):
     assert "\033" not in answer, "no colours but on a terminal"
 
 
+def test_of_a_distributed_run_the_first_rank_alone_prints_the_whole_answer(tmp_path):
+    first, second = (die(tmp_path, INSTALL, DIES, RANK=rank)[2] for rank in "01")
+    assert "How to fix it" in first
+    assert "How to fix it" not in second
+    assert second.rstrip().endswith(f"kb show {SLUG}")
+
+
 def test_a_likely_answer_needs_torch_in_the_traceback(tmp_path):
     words = "raise ValueError('batch norm expected more than one value per channel while training')"
     assert "kb: " not in die(tmp_path, INSTALL, words)[2]

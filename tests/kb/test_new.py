@@ -68,7 +68,9 @@ def test_a_script_is_run_and_becomes_the_repro(tmp_path, capsys):
         == 0
     )
     path = tmp_path / "tensors" / "negative-stride.md"
-    assert capsys.readouterr().out.strip() == str(path)
+    said = capsys.readouterr()
+    assert said.out.strip() == str(path)
+    assert f"kb --entries {tmp_path} verify negative-stride" in said.err
     text = path.read_text("utf-8")
     assert "Negative strides are not supported" in text
     assert script.read_text() in text

@@ -57,8 +57,11 @@ function announce(text) {
 
 // Asking without leaving the page. The server's answer is the whole page; what is new in it is taken over.
 let asking = null;
+const LONGEST = 300_000; // characters, fewer than a mebibyte in any script; of a longer log the error stands at the end
 
 async function ask(form, language) {
+  const text = $("#text");
+  if (text.value.length > LONGEST) text.value = text.value.slice(-LONGEST);
   const button = $("button.primary", form);
   asking?.abort();
   const mine = asking = new AbortController();
@@ -227,7 +230,7 @@ function refine(part) {
 }
 
 function openNamedCase() {
-  const input = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const input = location.hash && document.getElementById(location.hash.slice(1));
   if (input?.name === "case") input.checked = true;
 }
 
