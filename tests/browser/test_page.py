@@ -255,7 +255,9 @@ def test_an_unreachable_server_is_told_and_the_text_stays(open_page, paste):
 
 def test_of_a_log_longer_than_the_server_takes_the_end_is_asked(open_page, paste):
     page = open_page()
-    page.evaluate("paste => { document.querySelector('#text').value = '步骤 12: 正常\\n'.repeat(100000) + paste; }", paste)
+    page.evaluate(
+        "paste => { document.querySelector('#text').value = '步骤 12: 正常\\n'.repeat(100000) + paste; }", paste
+    )
     page.click("text=Explain it")
     answered(page)
     assert page.inner_text("#answer mark").startswith("RuntimeError: mat1")
