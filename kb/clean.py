@@ -20,13 +20,13 @@ _SIGNS = pattern(r"Error|Exception|Traceback|Warning|Assert|assert |error:|ERROR
 _UNUSUAL = pattern(r"[^\n\t\x20-\x7e]|&(?:\w{2,6}|#x?\w{1,6});|</?[a-z]|\[\d{0,2}(?:;\d{1,3})*m|\\n")
 _ANSI = pattern(
     r"(?:\x1b|\x9b|\^\[|␛|\\x1b|\\033|\\u001b)(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b\n]{0,300}+(?:\x07|\x1b\\)|[@-Z\\-_])"
-    r"|\[(?:0|1|4|[349]\d|10\d)?(?:;\d{1,3})*+m"
+    r"|\[(?:0|1|4|[349]\d|10\d)?(?>(?:;\d{1,3})*)m"
 )
 _TAG = pattern(
     r"</?(?:br|p|pre|code|span|div|b|i|u|em|strong|font|a|li|ol|ul|td|tr|th|table|tbody|h\d|img|details|summary|blockquote|samp|kbd|tt)\b[^<>\n]{0,300}+/?>"
 )
 _ENTITY = pattern(r"&(?:\w{2,6}|#x?\w{1,6});")
-_ESCAPED_BREAK = pattern(r"(?<![A-Za-z]:)(?<!\\)(?:\\r)?\\n(?:\\t)*+")
+_ESCAPED_BREAK = pattern(r"(?<![A-Za-z]:)(?<!\\)(?:\\r)?\\n(?>(?:\\t)*)")
 _DOT = pattern(r"(?<=[A-Za-z0-9_])[。．](?=[A-Za-z])")
 _FOLD = {
     **{0xFF01 + i: 0x21 + i for i in range(94)},

@@ -29,20 +29,21 @@ class Token(NamedTuple):
 
 
 # The text is lower-cased first and words get their type from a dictionary, not from the pattern: that keeps both the scan and its compilation short.
-# Every repetition is possessive or of bounded length, so no input can make the scan backtrack.
-_INTS = r"-?+(?:\d++|\*)(?:\s*+[,x]\s*+-?+(?:\d++|\*))*+,?+\s*+"
+# Every repetition is possessive, atomic or of bounded length, so no input can make the scan backtrack. A repeated group is atomic, `(?>(?:…)*)`, and not
+# possessive, `(?:…)*+`: Python before 3.11.5 keeps what a possessive group read before it failed (python/cpython#106052).
+_INTS = r"-?+(?:\d++|\*)(?>(?:\s*+[,x]\s*+-?+(?:\d++|\*))*),?+\s*+"
 _ASCII = (
-    rf"(?P<shape>torch\.size\(\s*+\[(?:\s*+{_INTS})?+\]\s*+\)|\[\s*+(?:{_INTS})?+\]|\(\s*+{_INTS}\))"
+    rf"(?P<shape>torch\.size\(\s*+\[(?>(?:\s*+{_INTS})?)\]\s*+\)|\[\s*+(?>(?:{_INTS})?)\]|\(\s*+{_INTS}\))"
     r"|(?P<long>(?:unsigned|signed|long|short) (?:char|int|long|short)(?!\w))"
     rf"|(?P<drive>[a-z]:[\\/][^\s'\"<>|*?;,()]{{1,400}}+)"
-    rf"|(?P<word>[a-z_]\w*+(?:(?:\.|::)\w++)*+(?:[\\/](?:[\w+-][\w.+-]*+|\.\.))*+)"
+    rf"|(?P<word>[a-z_]\w*+(?>(?:(?:\.|::)\w++)*)(?>(?:[\\/](?:[\w+-][\w.+-]*+|\.\.))*))"
     r"|0x(?P<address>[0-9a-f]++)"
-    r"|(?P<by>(?<![\w.])\d++(?:x\d++)++(?!\w))"
-    r"|(?P<size>(?<![\w.])\d++(?:\.\d++)?+\s?+(?:[kmgt]i?b|bytes?)(?!\w))"
+    r"|(?P<by>(?<![\w.])\d++(?>(?:x\d++)+)(?!\w))"
+    r"|(?P<size>(?<![\w.])\d++(?>(?:\.\d++)?)\s?+(?:[kmgt]i?b|bytes?)(?!\w))"
     r"|(?P<version>(?<![\w.])\d++\.\d++\.\d++(?:[\w.+]*\w)?)"
-    r"|(?P<key>(?<![\w.])\d++(?:\.\d++)*+\.[a-z_]\w*+(?:\.\w++)*+)"
-    r"|(?P<num>(?:(?<![\w.)\]])[-+])?\d++(?:\.\d++)?+(?:e[-+]?+\d++)?+)"
-    r"|(?P<path>~?+(?:/[\w.@+~%-]{1,200}+){2,40}+)"
+    r"|(?P<key>(?<![\w.])\d++(?>(?:\.\d++)*)\.[a-z_]\w*+(?>(?:\.\w++)*))"
+    r"|(?P<num>(?:(?<![\w.)\]])[-+])?\d++(?>(?:\.\d++)?)(?>(?:e[-+]?+\d++)?))"
+    r"|(?P<path>~?+(?>(?:/[\w.@+~%-]{1,200}+){2,40}))"
     r"|(?P<repr><(?:class|function|module|method|bound method|built-in \w{1,40}+)\s[^<>\n]{1,300}+>)"
 )
 _SCAN_ASCII = pattern(_ASCII, re.ASCII)

@@ -1,11 +1,15 @@
 """Messages and templates are cut into the same typed tokens, whatever a paste did to them."""
 
+import ast
+import re
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kb
 from kb.lexer import lex, numbers
 
 
@@ -34,6 +38,9 @@ def kinds(text):
         ("ProcessGroupNCCL.cpp:828", [("processgroupnccl.cpp:828", "path")]),
         ("<class 'NoneType'>", [("nonetype", "word")]),
         ("input/output", [("input", "word"), ("output", "word")]),
+        ("dimension 3. Got", [("dimension", "word"), ("3", "num"), ("got", "word")]),
+        ("in the list. A 4-d", [*((word, "word") for word in "in the list a".split()), ("4", "num"), ("d", "word")]),
+        ("3 exp", [("3", "num"), ("exp", "word")]),
         ("报错RuntimeError", [("报错", "cjk"), ("runtimeerror", "word")]),
     ],
 )
@@ -84,3 +91,17 @@ def test_the_numbers_of_a_size_are_read_as_written():
     assert numbers("torch.Size([1, 512])") == [1, 512]
     assert numbers("1x512") == [1, 512]
     assert numbers("[*, -1]") == [-1, -1]
+
+
+def test_no_pattern_repeats_a_group_possessively():
+    """Python before 3.11.5 keeps what such a group read before it failed (python/cpython#106052): `(?:\\.\\d++)?+` takes the full stop of `3. `."""
+    possessive = re.compile(r"(?<!\\)\)(?:[*+?]|\{\d*,?\d*\})\+")
+    assert possessive.search(r"(?:\.\d)?+") and possessive.search("(?:a){2,4}+") and not possessive.search(r"(?>(?:\.\d++)?)\)?+")
+    strings = [
+        (source.name, node.value)
+        for source in Path(kb.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(source.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    assert any("(?P<shape>" in text for _, text in strings)
+    assert not [(name, text) for name, text in strings if possessive.search(text)]
