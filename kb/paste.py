@@ -47,7 +47,8 @@ SIGNALS = ("Segmentation fault", "Bus error")
 """What the system says of a program that it ended: the whole message, whatever stands around it."""
 
 _AFTER = pattern(
-    r"(?P<head>[ \t]+Traceback \(most recent)|(?>(?P<code> (?>(?:Code )?)[A-Z]{0,4}+#?+\d{1,6})?)(?>(?: ?\([^()\n]{0,60}\))?) ?:(?:[ \t]+|(?=[^:\s/\\])|(?P<bare>$))"
+    r"(?P<head>[ \t]+Traceback \(most recent)|(?>(?P<code> (?>(?:Code )?)[A-Z]{0,4}+#?+\d{1,6})?)"
+    r"(?>(?: ?\([^()\n]{0,60}\))?) ?:(?:[ \t]+|(?=[^:\s/\\])|(?P<bare>$))"
     r"|\((?=['\"])|(?P<alone>[ \t]*$)",
     re.MULTILINE,
 )

@@ -96,11 +96,8 @@ def test_the_numbers_of_a_size_are_read_as_written():
 def test_no_pattern_repeats_a_group_possessively():
     """Python before 3.11.5 keeps what such a group read before it failed (python/cpython#106052): `(?:\\.\\d++)?+` takes the full stop of `3. `."""
     possessive = re.compile(r"(?<!\\)\)(?:[*+?]|\{\d*,?\d*\})\+")
-    assert (
-        possessive.search(r"(?:\.\d)?+")
-        and possessive.search("(?:a){2,4}+")
-        and not possessive.search(r"(?>(?:\.\d++)?)\)?+")
-    )
+    assert possessive.search(r"(?:\.\d)?+")
+    assert not possessive.search(r"(?>(?:\.\d++)?)\)?+")
     strings = [
         (source.name, node.value)
         for source in Path(kb.__file__).parent.rglob("*.py")
