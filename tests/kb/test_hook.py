@@ -150,8 +150,8 @@ NOT_WORSE = {
     "look-up fails": f"import kb.answer\nkb.answer.lookup = lambda *a, **k: 1 / 0\n{DIES}",
     "look-up exits": f"import kb.answer\nkb.answer.lookup = lambda *a, **k: exit(9)\n{DIES}",
     "look-up out of memory": f"import kb.answer\ndef lookup(*a, **k): raise MemoryError\nkb.answer.lookup = lookup\n{DIES}",
-    "no more threads": f"import _thread\ndef none(*a, **k): raise RuntimeError('no thread')\n_thread.start_new_thread = none\n"
-    f"import threading; threading._start_new_thread = none\n{DIES}",
+    "no more threads": "import threading\ndef none(self): raise RuntimeError('no thread')\n"
+    f"threading.Thread.start = none\n{DIES}",
     "kb gone": f"import sys; sys.modules['kb.answer'] = None\n{DIES}",
 }
 
