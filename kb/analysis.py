@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from kb.chinese import concepts, cut, has_chinese, to_simplified
 from kb.lexer import lex
 
-__all__ = ["CALL", "CONCEPT", "as_written", "message_terms", "terms"]
+__all__ = ["CALL", "CONCEPT", "as_written", "message_terms", "spellings", "terms"]
 
 CONCEPT = "§"
 """A term that begins with this stands for a concept of `kb/data/terms.txt`, not for a word."""
@@ -63,20 +63,20 @@ def message_terms(text: str) -> set[str]:
     return {_stem(token.text) for token in lex(text) if token.type == "word" and len(token.text) > 1}
 
 
-def as_written(text: str, wanted: Sequence[str], most: int = 8) -> tuple[str, ...]:
-    """Return the words of the text that stand for the wanted terms, in the order of those, each as it is written.
+def spellings(text: str) -> dict[str, str]:
+    """Return for the terms of the text, concepts aside, the first word that stands for each, as it is written."""
+    written: dict[str, str] = {}
+    for word in [*dict.fromkeys(_WORD.findall(text[:_READ])), *cut(to_simplified(text[:_READ]))]:
+        for term in (*_code_terms(word, []), word.lower()):
+            written.setdefault(term, word)
+    return written
+
+
+def as_written(written: Mapping[str, str], wanted: Sequence[str], most: int = 8) -> tuple[str, ...]:
+    """Return the words of a text that stand for the wanted terms, in the order of those; `written` is the text's `spellings`.
 
     A word inside another that is returned is left out.
     """
-    written: dict[str, str] = {}
-    open_ = {term for term in wanted if not term.startswith(CONCEPT)}
-    for word in [*dict.fromkeys(_WORD.findall(text[:_READ])), *cut(to_simplified(text[:_READ]))]:
-        if not open_:
-            break
-        for term in (*_code_terms(word, []), word.lower()):
-            if term in open_:
-                open_.discard(term)
-                written[term] = word
     found: list[str] = []
     for word in dict.fromkeys(written[term] for term in wanted if term in written):
         if not any(word.lower() in other.lower() for other in found):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kb.analysis import as_written, message_terms, terms
+from kb.analysis import as_written, message_terms, spellings, terms
 from kb.clean import View
 from kb.exact import matches_by_message
 from kb.foreign import of_framework, of_others
@@ -91,7 +91,7 @@ def matches_by_words(
     weights = weigh(view, errors, index.speller)
     worth = {term: weight * vectors.idf(term) for term, weight in weights.items()}
     found = sorted(_traits(index, weights, worth, errors), key=_rank, reverse=True)
-    have = {one.id for one in known}
+    have, written = {one.id for one in known}, spellings(view.text)
     first = [one._replace(confidence="related") if one.confidence == "exact" else one for one in known]
     guessed: list[Match] = []
     for one in found[:limit]:
@@ -102,7 +102,7 @@ def matches_by_words(
         shared = sorted((term for term in worth if term in has), key=lambda term: -worth[term])
         covered = sum(worth[term] for term in shared) / sum(worth.values())
         sure = one is found[0] and _sure(index, one, covered, view, errors)
-        words = as_written(view.text, shared)
+        words = as_written(written, shared)
         score = round(0.75 * _rank(one) / (_rank(one) + 10), 4)
         guessed.append(Match(head["id"], "likely" if sure else "related", score, head["title"], Evidence(words=words)))
     return sorted([*first, *guessed], key=lambda one: one.confidence == "related")
@@ -114,12 +114,13 @@ def closest(
     """Return how much each of the entries has of what the paste says beside the message that they share."""
     vectors = index.vectors
     weights = weigh(view, errors, index.speller)
-    worth = {term: weights[term] * vectors.idf(term) for term in weights.keys() - set(terms(message))}
+    said = set(terms(message))
+    worth = {term: weight * vectors.idf(term) for term, weight in weights.items() if term not in said}
     scores = {}
     for entry in entries:
         has = vectors.terms(entry)
         pooled = sum(worth[term] * has[term] / (has[term] + SATURATION) for term in worth if term in has)
-        scores[entry] = pooled + _PHRASE * max((_within(worth, one) for one in vectors.phrases(entry)), default=0.0)
+        scores[entry] = pooled + _PHRASE * max(vectors.phrases(entry).shared(worth), default=0.0)
     return scores
 
 
@@ -135,11 +136,12 @@ def _traits(
     length = math.hypot(*worth.values())
     found = []
     for entry, score in index.words.search(weights, _CANDIDATES):
+        phrases = vectors.phrases(entry)
         message = phrase = echo = 0.0
-        for one in vectors.phrases(entry):
+        for one, within, both in zip(phrases.each, phrases.shared(worth), phrases.shared(common), strict=True):
             if one.field != "message":
-                phrase = max(phrase, _within(worth, one))
-                echo = max(echo, _within(common, one) / length)
+                phrase = max(phrase, within)
+                echo = max(echo, both / length)
             elif said:
                 message = max(message, _alike(tells, total, one))
         unshown = not errors and index.has_message(entry)
@@ -199,11 +201,6 @@ def _alike(tells: Mapping[str, float], total: float, message: Phrase) -> float:
     """Return the share of an entry's message that was said, by what its words tell; what was said beyond it counts a little."""
     both = sum(tells[word] for word in message.terms if word in tells)
     return both / (message.norm + _BEYOND * (total - both) or 1.0)
-
-
-def _within(worth: Mapping[str, float], phrase: Phrase) -> float:
-    """Return how much of a title or an alias stands in the paste, by what its terms tell."""
-    return sum([worth[term] for term in phrase.terms if term in worth]) / phrase.norm
 
 
 def _mended(index: Index, view: View) -> list[Token] | None:

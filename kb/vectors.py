@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kb.store import Arrays, Blobs, StringTable, Texts
 
-__all__ = ["MESSAGE", "SATURATION", "Phrase", "Vectors"]
+__all__ = ["MESSAGE", "SATURATION", "Phrase", "Phrases", "Vectors"]
 
 
 SATURATION = 12.0
@@ -37,6 +37,25 @@ class Phrase(NamedTuple):
     terms: list[str]
 
 
+class Phrases:
+    """The titles, aliases and messages of an entry."""
+
+    def __init__(self, each: list[Phrase]) -> None:
+        self.each = each
+        self._having: dict[str, list[int]] = {}
+        for number, phrase in enumerate(each):
+            for term in phrase.terms:
+                self._having.setdefault(term, []).append(number)
+
+    def shared(self, worth: Mapping[str, float]) -> list[float]:
+        """Return how much of each phrase, in their order, stands among terms of that worth: the sum over its terms divided by its norm."""
+        sums = [0.0] * len(self.each)
+        for term, value in worth.items():
+            for number in self._having.get(term, ()):
+                sums[number] += value
+        return [total / (phrase.norm or 1.0) for total, phrase in zip(sums, self.each, strict=True)]
+
+
 class _Told(dict[int, float]):
     """How much a term tells, in nats, by the number of entries that have it."""
 
@@ -60,7 +79,7 @@ class Vectors:
         self._entries = arrays["lexicon.entries"]
         self._vectors, self._phrases = Blobs(arrays, "vectors", texts), Blobs(arrays, "phrases", texts)
         self._told = _Told(size)
-        self._read: dict[int, list[Phrase]] = {}
+        self._read: dict[int, Phrases] = {}
 
     def count(self, term: str) -> int:
         """Return in how many entries the term stands."""
@@ -75,7 +94,7 @@ class Vectors:
         found: dict[str, float] = self._vectors[number]
         return found
 
-    def phrases(self, number: int) -> list[Phrase]:
+    def phrases(self, number: int) -> Phrases:
         """Return the titles, aliases and messages of the entry of that number."""
         if number not in self._read:
             if len(self._read) >= _MAX_READ:
@@ -83,8 +102,10 @@ class Vectors:
             self._read[number] = self._phrases_of(number)
         return self._read[number]
 
-    def _phrases_of(self, number: int) -> list[Phrase]:
-        return [Phrase(field, self._norm(field, numbers), terms) for field, terms, numbers in self._phrases[number]]
+    def _phrases_of(self, number: int) -> Phrases:
+        return Phrases(
+            [Phrase(field, self._norm(field, numbers), terms) for field, terms, numbers in self._phrases[number]]
+        )
 
     def _norm(self, field: str, numbers: Sequence[int]) -> float:
         """Of a message the squares of what its words tell, summed; of other phrases the length of that vector, not below a least one."""

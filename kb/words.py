@@ -8,6 +8,7 @@ are terms.
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from pathlib import Path
@@ -43,6 +44,9 @@ WEIGHTS = {
 
 _MAX_POSTINGS = 6_000
 """Postings read for one query."""
+
+_MAX_KEPT = 200_000
+"""Postings kept once read, by term: 16 bytes each."""
 
 _MAX_TERMS = 60
 """Terms asked in one query: those of a long paste beyond that tell next to nothing."""
@@ -184,6 +188,8 @@ class Searcher:
         self._segments = list(self._reader.leaf_readers())
         self._vectors = vectors
         self._number = number
+        self._read: dict[str, tuple[Sequence[int], Sequence[float]]] = {}
+        self._kept = 0
 
     def search(self, weights: Mapping[str, float], limit: int) -> list[Candidate]:
         """Return the entries with the highest BM25F score for these terms, best first; equals in the order of their slugs.
@@ -199,20 +205,32 @@ class Searcher:
         for term in sorted(worth, key=lambda term: -worth[term])[:_MAX_TERMS]:
             room -= counts[term]
             if room >= 0 or not scores:
-                for document, weight in self._postings(term):
-                    scores[document] = scores.get(document, 0.0) + worth[term] * weight / (weight + SATURATION)
+                of_term = worth[term]
+                for document, share in zip(*self._postings(term), strict=True):
+                    scores[document] = scores.get(document, 0.0) + of_term * share
         least = min(nlargest(limit, scores.values()), default=0.0)
         best = [(-score, self._slug(document)) for document, score in scores.items() if score >= least]
         return [Candidate(self._number(slug), -score) for score, slug in sorted(best)[:limit]]
 
-    def _postings(self, term: str) -> Iterator[tuple[int, float]]:
-        """Yield the documents that have the term, and its weight in each."""
-        for segment, offset in self._segments:
-            if ("terms", term) in segment:
-                matcher = segment.postings("terms", term)
-                while matcher.is_active():
-                    yield offset + matcher.id(), matcher.weight()
-                    matcher.next()
+    def _postings(self, term: str) -> tuple[Sequence[int], Sequence[float]]:
+        """Return the documents that have the term, and how saturated it is in each, from 0 to 1."""
+        found = self._read.get(term)
+        if found is None:
+            documents, shares = array("L"), array("d")
+            for segment, offset in self._segments:
+                if ("terms", term) in segment:
+                    matcher = segment.postings("terms", term)
+                    while matcher.is_active():
+                        weight = matcher.weight()
+                        documents.append(offset + matcher.id())
+                        shares.append(weight / (weight + SATURATION))
+                        matcher.next()
+            if self._kept > _MAX_KEPT:
+                self._read.clear()
+                self._kept = 0
+            found = self._read[term] = documents, shares
+            self._kept += len(documents)
+        return found
 
     def _slug(self, document: int) -> str:
         return str(self._reader.stored_fields(document)["slug"])

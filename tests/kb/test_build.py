@@ -103,7 +103,7 @@ def observed(index):
         "cards": [index.card(slug) for slug in slugs],
         "heads": [index.head(index.number(slug)) for slug in slugs],
         "kinds": [index.has_message(index.number(slug)) for slug in slugs],
-        "phrases": plain([index.vectors.phrases(index.number(slug)) for slug in slugs]),
+        "phrases": plain([index.vectors.phrases(index.number(slug)).each for slug in slugs]),
         "vectors": [index.vectors.terms(index.number(slug)) for slug in slugs],
         "mended": [index.speller.mend(word) for word in ("gradint", "shufle", "datset", "gradeintt", "nobody")],
         "counts": [index.vectors.count(term) for term in ("gradient", "seed", "§gpu_memory", "¶size")],

@@ -2,10 +2,11 @@
 
 import pytest
 
-from kb.analysis import CONCEPT, as_written, message_terms, terms
+from kb.analysis import CONCEPT, as_written, message_terms, spellings, terms
 from kb.index import open_index
 from kb.spell import Speller
 from kb.store import Arrays, write_arrays
+from kb.vectors import Phrase, Phrases
 from kb.vocabulary import Spelling
 from tests.kb.entries_to_find import write_entry
 
@@ -36,7 +37,7 @@ def test_a_messages_words_are_those_that_do_not_vary():
 
 def test_words_are_shown_as_they_are_written_and_once():
     text = "My CrossEntropyLoss is wrong, entropy too, and 训练 fails"
-    assert as_written(text, ["entropi", "crossentropyloss", "训练"]) == ("CrossEntropyLoss", "训练")
+    assert as_written(spellings(text), ["entropi", "crossentropyloss", "训练"]) == ("CrossEntropyLoss", "训练")
 
 
 @pytest.fixture
@@ -94,6 +95,22 @@ def test_entries_are_found_by_what_people_say(index, text, slug):
 def test_words_that_no_entry_has_find_nothing(index):
     assert search(index, "xylophone") == []
     assert index.words.search({}, 5) == []
+
+
+def test_what_is_kept_of_earlier_queries_changes_no_answer(index, monkeypatch):
+    texts = ["layers I froze are still training", "为什么显存越来越大", "layers"]
+    first = [search(index, text) for text in texts]
+    assert all(first)
+    assert [search(index, text) for text in texts] == first
+    monkeypatch.setattr("kb.words._MAX_KEPT", 0)
+    assert [search(index, text) for text in texts] == first
+
+
+def test_of_a_phrase_counts_what_stands_in_the_paste():
+    phrases = Phrases(
+        [Phrase("title", 2.0, ["loss", "nan"]), Phrase("message", 0.0, []), Phrase("alias", 4.0, ["nan"])]
+    )
+    assert phrases.shared({"nan": 3.0, "loss": 1.0, "other": 5.0}) == [2.0, 0.0, 0.75]
 
 
 def test_a_query_is_never_parsed(index):
