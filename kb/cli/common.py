@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kb.terminal import BOLD, DIM, GREEN, RED, YELLOW, Style, language, width
 
 if TYPE_CHECKING:
     from kb.corpus import Corpus
+    from kb.entry import Case
     from kb.index import Index
 
 __all__ = [
@@ -23,11 +24,11 @@ __all__ = [
     "Style",
     "add_backend_option",
     "add_sandbox_options",
+    "cases_named",
     "entry_name",
     "language",
     "make_parser",
     "near",
-    "no_entry",
     "ready_index",
     "width",
 ]
@@ -105,7 +106,18 @@ def near(word: str, known: Iterable[str], otherwise: str) -> str:
     return f"; did you mean {' or '.join(found)}?" if found else f"; {otherwise}"
 
 
-def no_entry(given: str, corpus: Corpus) -> Failure:
+def cases_named(corpus: Corpus, given: Sequence[str]) -> list[Case]:
+    """Return the cases that SLUG or SLUG/CASE name, as `entry_name` reads them; all where none is given."""
+    from kb.verify import select
+
+    known = [*corpus.entries, *corpus.redirects]
+    try:
+        return select(corpus, [entry_name(name, known) for name in given])
+    except KeyError as error:
+        raise _no_entry(error.args[0], corpus) from None
+
+
+def _no_entry(given: str, corpus: Corpus) -> Failure:
     """Return the failure for an entry or case that there is not, or whose file has faults and was left out."""
     slug, _, case = given.partition("/")
     if (entry := corpus.get(slug)) is not None:

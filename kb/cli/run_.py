@@ -6,11 +6,10 @@ import argparse
 import sys
 
 import sandbox
-from kb.cli.common import BOLD, DIM, RED, Failure, Style, add_sandbox_options, entry_name, make_parser, no_entry
+from kb.cli.common import BOLD, DIM, RED, Failure, Style, add_sandbox_options, cases_named, make_parser
 from kb.corpus import load
 from kb.entry import Case
 from kb.run import ROLES, run_case
-from kb.verify import select
 
 
 def parser() -> argparse.ArgumentParser:
@@ -27,11 +26,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the programs; return 0 when every fix ran through."""
-    corpus = load()
-    try:
-        cases = select(corpus, [entry_name(arguments.slug, [*corpus.entries, *corpus.redirects])])
-    except KeyError as error:
-        raise no_entry(error.args[0], corpus) from None
+    cases = cases_named(load(), [arguments.slug])
     try:
         good = [_run(case, arguments) for case in cases]
     except sandbox.SandboxError as error:

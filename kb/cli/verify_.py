@@ -20,9 +20,8 @@ from kb.cli.common import (
     Failure,
     Style,
     add_sandbox_options,
-    entry_name,
+    cases_named,
     make_parser,
-    no_entry,
     ready_index,
 )
 from kb.corpus import Corpus, load, shown
@@ -30,7 +29,7 @@ from kb.entry import Case
 from kb.environments import EnvironmentFailed, interpreter
 from kb.ledger import record
 from kb.report import failure_lines, junit, table_lines, workflow_commands
-from kb.verify import Run, Verdict, select, to_record, verify
+from kb.verify import Run, Verdict, to_record, verify
 
 
 def parser() -> argparse.ArgumentParser:
@@ -116,15 +115,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _cases(corpus: Corpus, arguments: argparse.Namespace) -> list[Case]:
     if arguments.changed and arguments.slugs:
         raise Failure("--changed chooses the entries itself; leave SLUG out", 2)
+    if not arguments.changed:
+        return cases_named(corpus, arguments.slugs)
     try:
-        if not arguments.changed:
-            return select(corpus, [entry_name(slug, [*corpus.entries, *corpus.redirects]) for slug in arguments.slugs])
         slugs = changed_since(corpus, arguments.changed)
-        return select(corpus, slugs) if slugs else []
-    except KeyError as error:
-        raise no_entry(error.args[0], corpus) from None
     except GitFailed as error:
         raise Failure(f"git: {error}", 2) from None
+    return cases_named(corpus, slugs) if slugs else []
 
 
 def _python(arguments: argparse.Namespace) -> str | None:
