@@ -36,8 +36,10 @@ def of_framework(text: str) -> bool:
 
 def of_others(text: str) -> bool:
     """Tell whether the text names another framework, library or tool, and nothing of PyTorch."""
+    if _OF_PYTORCH.search(text):
+        return False
     known = names(FRAMEWORKS) | names(OTHERS)
-    return not _OF_PYTORCH.search(text) and any(name.lower() in known for name in _NAME.findall(text))
+    return any(name.lower() in known for name in _NAME.findall(text))
 
 
 def raised_elsewhere(text: str, end: int) -> bool:

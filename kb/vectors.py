@@ -96,16 +96,13 @@ class Vectors:
 
     def phrases(self, number: int) -> Phrases:
         """Return the titles, aliases and messages of the entry of that number."""
-        if number not in self._read:
+        found = self._read.get(number)
+        if found is None:
+            each = [Phrase(field, self._norm(field, numbers), terms) for field, terms, numbers in self._phrases[number]]
             if len(self._read) >= _MAX_READ:
                 self._read.clear()
-            self._read[number] = self._phrases_of(number)
-        return self._read[number]
-
-    def _phrases_of(self, number: int) -> Phrases:
-        return Phrases(
-            [Phrase(field, self._norm(field, numbers), terms) for field, terms, numbers in self._phrases[number]]
-        )
+            found = self._read[number] = Phrases(each)
+        return found
 
     def _norm(self, field: str, numbers: Sequence[int]) -> float:
         """Of a message the squares of what its words tell, summed; of other phrases the length of that vector, not below a least one."""
