@@ -11,18 +11,27 @@ def answered(page):
     return page
 
 
-def wait_until_still(page):
+def ask(page, text):
+    page.fill("#text", text)
+    page.click("text=Explain it")
+    answered(page)
+
+
+def asked_and_scrolled(open_page, text):
+    """The page in a low window, scrolled to the answer and at rest."""
+    page = open_page(reduced_motion="no-preference")
+    page.set_viewport_size({"width": 1280, "height": 500})
+    ask(page, text)
     page.wait_for_function(
         "() => new Promise(still => { const before = scrollY; setTimeout(() => still(scrollY > 0 && scrollY === before), 200); })"
     )
+    return page
 
 
 @WIDTHS
 def test_paste_gives_the_answer_on_the_same_page(open_page, paste, width):
     page = open_page(width=width)
-    page.fill("#text", paste)
-    page.click("text=Explain it")
-    answered(page)
+    ask(page, paste)
     assert "A layer gets inputs of the wrong width" in page.inner_text("#answer h2")
     assert "(16x127 and 128x64)" in page.inner_text("#answer mark")
     assert page.locator(".diff del:visible").count() == 2
@@ -92,12 +101,7 @@ def test_copy_without_clipboard_permission_falls_back(open_page):
 
 
 def test_the_answer_begins_below_the_bar(open_page, paste):
-    page = open_page(reduced_motion="no-preference")
-    page.set_viewport_size({"width": 1280, "height": 500})
-    page.fill("#text", paste)
-    page.click("text=Explain it")
-    answered(page)
-    wait_until_still(page)
+    page = asked_and_scrolled(open_page, paste)
     bar = page.locator(".top").bounding_box()
     verdict = page.locator(".verdict").bounding_box()
     assert bar["y"] + bar["height"] <= verdict["y"] < 150
@@ -105,9 +109,7 @@ def test_the_answer_begins_below_the_bar(open_page, paste):
 
 def test_switching_the_language_keeps_paste_answer_and_url(open_page, paste):
     page = open_page()
-    page.fill("#text", paste)
-    page.click("text=Explain it")
-    answered(page)
+    ask(page, paste)
     page.click("text=中文")
     page.wait_for_url("**lang=zh**")
     assert page.input_value("#text").strip() == paste.strip()
@@ -118,12 +120,7 @@ def test_switching_the_language_keeps_paste_answer_and_url(open_page, paste):
 
 
 def test_switching_the_language_of_an_answer_leaves_a_way_back_and_the_keyboard_in_place(open_page, paste):
-    page = open_page(reduced_motion="no-preference")
-    page.set_viewport_size({"width": 1280, "height": 500})
-    page.fill("#text", paste)
-    page.click("text=Explain it")
-    answered(page)
-    wait_until_still(page)
+    page = asked_and_scrolled(open_page, paste)
     page.click("label[for=case-on-gpu]")
     page.evaluate("document.querySelectorAll('h3')[1].scrollIntoView({ behavior: 'instant' })")
     page.evaluate("document.querySelector('[data-lang]').focus({ preventScroll: true })")
@@ -155,9 +152,7 @@ def test_switching_the_language_keeps_the_place_and_the_open_case(open_page):
 
 def test_coming_back_finds_the_question_and_its_answer(open_page, paste):
     page = open_page()
-    page.fill("#text", paste)
-    page.click("text=Explain it")
-    answered(page)
+    ask(page, paste)
     page.goto("/e/quiet-broadcast")
     page.go_back()
     answered(page)
@@ -169,9 +164,7 @@ def test_coming_back_finds_the_question_and_its_answer(open_page, paste):
 
 def test_coming_back_finds_the_last_question_not_the_one_that_the_address_asked(open_page, paste):
     page = open_page("/?q=loader+seed+is+odd")
-    page.fill("#text", paste)
-    page.click("text=Explain it")
-    answered(page)
+    ask(page, paste)
     page.get_by_text("(16x127 and 128x64)").first.wait_for()
     page.goto("/browse")
     page.go_back()
@@ -274,9 +267,7 @@ def test_a_text_that_the_server_refuses_is_told_on_the_page(open_page):
 
 def test_the_permanent_link_leads_to_the_entry(open_page, paste):
     page = open_page()
-    page.fill("#text", paste)
-    page.click("text=Explain it")
-    answered(page)
+    ask(page, paste)
     page.click("text=Permanent link to this answer")
     page.wait_for_url("**/e/linear-width-mismatch")
     assert page.inner_text("h1") == "A layer gets inputs of the wrong width"
@@ -328,9 +319,7 @@ def test_running_without_script_leads_to_a_page_with_the_output(open_page):
 @WIDTHS
 def test_everything_works_without_script(open_page, paste, width):
     page = open_page(width=width, java_script_enabled=False)
-    page.fill("#text", paste)
-    page.click("text=Explain it")
-    answered(page)
+    ask(page, paste)
     page.click("label[for=case-on-gpu]")
     assert page.get_by_text("Not verified on CUDA").is_visible()
     page.locator("summary:visible").filter(has_text="The whole fixed program").click()
