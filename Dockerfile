@@ -23,19 +23,24 @@ USER 65534:65534
 WORKDIR /
 ENTRYPOINT ["/opt/venv/bin/python"]
 
+# Nothing is installed here whose hash is not in locks/: neither what the page needs nor what builds it.
 FROM ${BASE} AS web-build
 LABEL kb.stage=build
 ARG PIP_OPTIONS=""
-COPY constraints.txt wheels/*.whl /wheels/
-COPY pyproject.toml README.md LICENSE constraints-hashed.txt /src/
+COPY constraints.txt wheels/*.whl wheels/*.tar.gz /wheels/
+COPY pyproject.toml hatch_build.py README.md LICENSE /src/
+COPY locks /src/locks
 COPY kb /src/kb
 COPY sandbox /src/sandbox
 COPY webapp /src/webapp
 COPY entries /src/entries
-RUN python3 -m venv /opt/venv \
- && /opt/venv/bin/pip install --no-cache-dir --find-links /wheels ${PIP_OPTIONS} --no-deps --require-hashes \
-      -r /src/constraints-hashed.txt \
- && /opt/venv/bin/pip install --no-cache-dir --find-links /wheels -c /wheels/constraints.txt ${PIP_OPTIONS} '/src[web]' \
+RUN python3 -m venv /opt/build \
+ && /opt/build/bin/pip install --no-cache-dir --find-links /wheels ${PIP_OPTIONS} --require-hashes -r /src/locks/build.txt \
+ && /opt/build/bin/pip wheel --no-cache-dir --find-links /wheels ${PIP_OPTIONS} --require-hashes --no-build-isolation --no-deps \
+      --wheel-dir /opt/wheels -r /src/locks/web.txt \
+ && /opt/build/bin/pip wheel --no-build-isolation --no-deps --wheel-dir /opt/wheels /src \
+ && python3 -m venv /opt/venv \
+ && /opt/venv/bin/pip install --no-cache-dir --no-index --no-deps /opt/wheels/*.whl \
  && /opt/venv/bin/pip uninstall --yes --quiet pip setuptools \
  && mkdir /data
 

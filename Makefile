@@ -4,9 +4,11 @@
 PYTHON ?= python3
 HOST ?= 127.0.0.1
 PORT ?= 8000
+SECONDS ?= 3600
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on -c constraints.txt
+LOCK := --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 SOURCES := kb sandbox webapp tests bench
 
 # Where neither Docker nor bubblewrap works, the entries of your own checkout run as plain processes.
@@ -15,7 +17,7 @@ PROVE = if $(BIN)/python -c 'import sandbox; sandbox.choose("auto")' 2>/dev/null
 	else echo "no sandbox here (kb doctor tells why): the entries of this checkout run as plain processes"; \
 	  $(BIN)/kb verify --isolation corpus --backend process; fi
 
-.PHONY: serve test lint verify bench clean python
+.PHONY: serve test quick lint verify bench fuzz lock release clean python
 
 serve: $(VENV)/.web
 	@$(BIN)/kb index
@@ -24,18 +26,28 @@ serve: $(VENV)/.web
 test: $(VENV)/.dev lint
 	@$(BIN)/kb check
 	@$(PROVE)
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2
+
+# In a minute: what needs neither torch nor docker nor a browser nor Redis, and does not take long.
+quick: $(VENV)/.dev lint
+	@$(BIN)/kb check
+	@$(BIN)/python -m pytest -n 2 -q -m "not (torch or docker or bubblewrap or browser or redis or gpu or slow)"
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/mypy
+	@printed=$$($(BIN)/lint-imports --no-logo) || { echo "$$printed"; exit 1; }
 	@$(BIN)/zizmor --offline --no-progress --quiet .github/workflows
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/missing-error.yml
 
 verify: $(VENV)/.dev
 	@$(PROVE)
+
+# What the tests do with forty cases each, with new cases for an hour: make fuzz SECONDS=3600
+fuzz: $(VENV)/.dev
+	@$(BIN)/python -m bench fuzz --seconds $(SECONDS)
 
 bench: $(VENV)/.bench
 	@$(BIN)/python -m bench
@@ -64,9 +76,33 @@ $(VENV)/.dev: pyproject.toml constraints.txt $(VENV)/.pinned
 	@$(PIP) -e '.[dev]'
 	@touch $@ $(VENV)/.web
 
+$(VENV)/.release: $(VENV)/.dev
+	@$(PIP) -e '.[release]'
+	@touch $@
+
 $(VENV)/.bench: $(VENV)/.dev
 	@$(PIP) -e '.[bench]'
 	@touch $@
+
+# The exact versions and hashes of what the web image holds, of what builds a wheel, and of the environments of entries.
+lock: $(VENV)/.release
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "setuptools", sep="\n")' \
+	  | $(BIN)/uv pip compile - $(LOCK) -o locks/build.txt
+	@$(BIN)/uv pip compile pyproject.toml --extra web $(LOCK) -o locks/web.txt
+	@$(BIN)/kb env lock
+
+# Wheel and source archive, built twice and compared; a bill of materials of each image; the hash of every file.
+release: $(VENV)/.release
+	@rm -rf dist
+	@for folder in dist dist/again; do \
+	  SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/hatchling build -d $$folder || exit 1; done
+	@for file in dist/again/*; do cmp $$file dist/$${file##*/} || exit 1; done; rm -r dist/again
+	@$(BIN)/cyclonedx-py requirements locks/web.txt --output-reproducible -o dist/web-image.cdx.json
+	@bash sandbox/engine/prepare.sh
+	@docker run --rm -i --network none kb-sandbox - < sandbox/engine/packages.py \
+	  | $(BIN)/cyclonedx-py requirements - -o dist/sandbox-image.cdx.json
+	@docker image inspect --format 'kb-sandbox {{.Id}}' kb-sandbox > dist/sandbox-image.id
+	@cd dist && sha256sum * > SHA256SUMS && cat SHA256SUMS
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -11,10 +11,11 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kb.entry import LANGUAGES, Entry
+from kb.corpus.entry import Entry
+from kb.text.languages import LANGUAGES
+from kb.text.scripts import HAN, is_han
 
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*|[0-9]+|[\u3400-\u9fff]+")
-_HAN = re.compile(r"[\u3400-\u9fff]")
+_WORD = re.compile(f"[A-Za-z_][A-Za-z0-9_.]*|[0-9]+|[{HAN}]+")
 
 Search = Callable[[str], Sequence[str]]
 
@@ -23,15 +24,15 @@ def words(text: str, most: int = 200) -> list[str]:
     """Return the text's words, Chinese ones as jieba cuts them for searching."""
     import jieba
 
-    found: list[str] = []
+    words: list[str] = []
     for word in _WORD.findall(text):
-        if _HAN.match(word):
-            found += jieba.cut_for_search(word)
+        if is_han(word[0]):
+            words += jieba.cut_for_search(word)
         else:
-            found += [part.lower() for part in re.split(r"[._]", word) if part]
-        if len(found) > most:
+            words += [part.lower() for part in re.split(r"[._]", word) if part]
+        if len(words) > most:
             break
-    return found
+    return words
 
 
 def texts(entry: Entry) -> dict[str, list[str]]:
@@ -41,7 +42,7 @@ def texts(entry: Entry) -> dict[str, list[str]]:
         "aliases": [alias for lang in LANGUAGES for alias in entry.aliases[lang]],
         "messages": [re.sub(r"\{[^{}]*\}", " ", message.text) for message in entry.messages],
         "apis": [*entry.apis, *entry.tags],
-        "prose": [text for lang in LANGUAGES for text in (entry.prose[lang].why, entry.prose[lang].fix)],
+        "prose": [entry.prose(lang) for lang in LANGUAGES],
     }
 
 
@@ -85,8 +86,8 @@ def sqlite_fts5(entries: Sequence[Entry], limit: int) -> Search:
         query = " OR ".join(f'"{word}"' for word in dict.fromkeys(words(text)))
         if not query:
             return []
-        found = database.execute("select slug from entry where entry match ? order by rank limit ?", [query, limit])
-        return [slug for (slug,) in found]
+        results = database.execute("select slug from entry where entry match ? order by rank limit ?", [query, limit])
+        return [slug for (slug,) in results]
 
     return search
 
@@ -125,16 +126,16 @@ def rapidfuzz_messages(entries: Sequence[Entry], limit: int) -> Search:
 
     choices, slugs = [], []
     for entry in entries:
-        found = texts(entry)
-        for text in [*found["messages"], *found["title"], *found["aliases"]]:
+        fields = texts(entry)
+        for text in [*fields["messages"], *fields["title"], *fields["aliases"]]:
             choices.append(utils.default_process(text))
             slugs.append(entry.id)
 
     def search(text: str) -> list[str]:
-        found = process.extract(
+        results = process.extract(
             utils.default_process(text[-4000:]), choices, scorer=fuzz.token_set_ratio, limit=8 * limit
         )
-        return list(dict.fromkeys(slugs[place] for _, _, place in found))[:limit]
+        return list(dict.fromkeys(slugs[place] for _, _, place in results))[:limit]
 
     return search
 
@@ -149,16 +150,16 @@ def minilm(entries: Sequence[Entry], limit: int) -> Search:
     model = SentenceTransformer(str(get_model_path()), device="cpu")
     sentences, slugs = [], []
     for entry in entries:
-        found = texts(entry)
-        for text in [*found["title"], *found["aliases"], *found["messages"]]:
+        fields = texts(entry)
+        for text in [*fields["title"], *fields["aliases"], *fields["messages"]]:
             sentences.append(text)
             slugs.append(entry.id)
     vectors = model.encode(sentences, batch_size=64, convert_to_tensor=True, normalize_embeddings=True)
 
     def search(text: str) -> list[str]:
         ends = list(dict.fromkeys([text[:1000], text[-1000:]]))
-        found = model.encode(ends, convert_to_tensor=True, normalize_embeddings=True)
-        nearest = (vectors @ found.T).amax(dim=1).argsort(descending=True)[: 20 * limit].tolist()
+        queries = model.encode(ends, convert_to_tensor=True, normalize_embeddings=True)
+        nearest = (vectors @ queries.T).amax(dim=1).argsort(descending=True)[: 20 * limit].tolist()
         return list(dict.fromkeys(slugs[place] for place in nearest))[:limit]
 
     return search
@@ -166,17 +167,15 @@ def minilm(entries: Sequence[Entry], limit: int) -> Search:
 
 def kb_itself(entries: Sequence[Entry], limit: int) -> Search:
     """kb's own look-up over an index of these entries, whose folder goes when the process ends."""
-    from kb.answer import lookup
-    from kb.generation import Generation, Parsed
-    from kb.index import Index
-    from kb.ledger import Ledgers, load_ledgers
+    from kb.corpus.ledger import Ledgers, load_ledgers
+    from kb.index.reader import Index
+    from kb.index.writer import write_generation
+    from kb.search.lookup import lookup
 
     place = tempfile.mkdtemp(prefix="kb-bench-")
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     ledgers = load_ledgers() if len(entries) < 1000 else Ledgers()
-    with Generation(Path(place)) as generation:
-        generation.change((), [Parsed(entry) for entry in entries], ledgers)
-        generation.write("")
+    write_generation(Path(place), "", entries, ledgers)
     index = Index(place)
     return lambda text: [match.id for match in lookup(text, index=index, limit=limit).matches]
 

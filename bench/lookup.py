@@ -10,8 +10,8 @@ import os
 import time
 
 from bench.engines import ENGINES, NEEDS
-from kb.corpus import load
-from kb.evaluate import NONE, read_queries
+from kb.corpus.loader import load
+from kb.search.evaluation import NONE, read_queries
 
 _DEPTH = 5
 
@@ -22,9 +22,9 @@ def _ranks(search, queries, slugs):
     for query in queries:
         right = {query["slug"], *query.get("also_ok", ())} & slugs
         start = time.perf_counter()
-        found = list(search(query["text"]))
+        slugs = list(search(query["text"]))
         took = 1000 * (time.perf_counter() - start)
-        rank = next((place for place, slug in enumerate(found, 1) if slug in right), 0)
+        rank = next((place for place, slug in enumerate(slugs, 1) if slug in right), 0)
         rows.append((rank, query.get("lang", "en"), query.get("form", ""), took))
     return rows
 

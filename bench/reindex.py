@@ -15,13 +15,13 @@ from pathlib import Path
 import yaml
 
 from bench.scale import generated
-from kb.corpus import load
-from kb.entry import LANGUAGES
-from kb.index import build_index, open_index
+from kb.corpus.loader import load
+from kb.index.manager import build_index, open_index
+from kb.text.languages import LANGUAGES
 
 SIZES = (234, 10_000, 50_000)
 _ROUNDS = 5
-_OPEN = "import sys; from kb.index import open_index; open_index([sys.argv[1]], cache=sys.argv[2])"
+_OPEN = "import sys; from kb.index.manager import open_index; open_index([sys.argv[1]], cache=sys.argv[2])"
 
 
 def markdown(entry):
@@ -29,19 +29,21 @@ def markdown(entry):
     front = {
         "title": {lang: entry.title[lang] for lang in LANGUAGES},
         "kind": entry.kind if entry.messages else "silent",
+        "answer": {lang: entry.answer[lang] for lang in LANGUAGES},
         "messages": [message.text for message in entry.messages],
         "apis": list(entry.apis),
         "tags": list(entry.tags),
         "aliases": {lang: list(entry.aliases[lang]) for lang in LANGUAGES},
         "sources": list(entry.sources),
     }
-    en, zh = (entry.prose[lang] for lang in LANGUAGES)
-    program = entry.cases[0].repro.source
+    en, zh = (entry.guidance[lang] for lang in LANGUAGES)
+    (case,) = entry.cases
+    program, link = case.repro.source, f"[{case.name}](#{case.name})"
     return (
         f"---\n{yaml.safe_dump({key: value for key, value in front.items() if value}, allow_unicode=True)}---\n\n"
-        f"## English\n\n### Why it happens\n\n{en.why}\n\n### How to fix it\n\n{en.fix}\n\n"
-        f"## 中文\n\n### 原因\n\n{zh.why}\n\n### 解决办法\n\n{zh.fix}\n\n"
-        f"## Run it\n\n```python repro\n{program}```\n\n```python fix\n{program}```\n"
+        f"## English\n\n### What to change\n\n- **It is made**: {en.items[0].change} {link}\n\n### Why it happens\n\n{en.why}\n\n"
+        f"## 中文\n\n### 怎么改\n\n- **造的**：{zh.items[0].change}{link}\n\n### 原因\n\n{zh.why}\n\n"
+        f"## Run it\n\n### {case.name}\n\n```python repro\n{program}```\n\n```python fix\n{program}```\n"
     )
 
 
@@ -59,7 +61,7 @@ def written(entries, folder):
 def changed(path, turn):
     """Give the entry another message and another sentence."""
     text = path.read_text("utf-8").replace(
-        "### How to fix it\n", f"It was turn {turn} of several.\n\n### How to fix it\n"
+        "### Why it happens\n", f"### Why it happens\n\nIt was turn {turn} of several.\n"
     )
     path.write_text(text.replace("Error: ", f"Error: turn {turn} of it, ", 1), "utf-8")
 
@@ -106,6 +108,6 @@ def main(argv):
     for size in map(int, arguments.sizes.split(",")):
         with tempfile.TemporaryDirectory(prefix="kb-bench-") as place:
             folder = Path(place, "entries")
-            full, *one = measured(written(generated(real, size), folder), folder, Path(place, "cache"))
-        figures = " | ".join(f"{seconds:.3f}" for seconds in one)
-        print(f"| {size:,} | {full:.1f} | {figures} | {full / one[0]:,.0f} |", flush=True)
+            full, *changes = measured(written(generated(real, size), folder), folder, Path(place, "cache"))
+        figures = " | ".join(f"{seconds:.3f}" for seconds in changes)
+        print(f"| {size:,} | {full:.1f} | {figures} | {full / changes[0]:,.0f} |", flush=True)

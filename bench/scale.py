@@ -9,11 +9,20 @@ import random
 import time
 
 from bench.engines import kb_itself, sqlite_fts5, tantivy_bm25
-from kb.corpus import load
-from kb.entry import LANGUAGES, Block, Case, Entry, Message, Prose, Text
+from kb.corpus.entry import Bilingual, Block, Case, ChangeItem, Entry, Guidance, Message
+from kb.corpus.loader import load
+from kb.text.languages import LANGUAGES
 
 SIZES = (225, 10_000, 50_000)
+_CASE = "only"
 _SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split()
+
+
+def _guidance(first, second, lang, word):
+    """Return the reason of one entry with the first change of another, and a word of its own."""
+    change = f"{second.guidance[lang].items[0].change[:200]} {word}"
+    item = ChangeItem(word, change, (_CASE,), (), 1)
+    return Guidance((item,), "", first.guidance[lang].why[:200].partition("\n")[0])
 
 
 def generated(real, size):
@@ -23,27 +32,25 @@ def generated(real, size):
     while len(entries) < size:
         number = len(entries)
         own = ["".join(chooser.choice(_SYLLABLES) for _ in range(4)) for _ in range(4)]
-        one, other, third = (chooser.choice(real) for _ in range(3))
+        first, second, third = (chooser.choice(real) for _ in range(3))
         program = Block(f"import torch\n\n{own[0]} = torch.ones({number % 7 + 1})\n", 1)
         entries.append(
             Entry(
                 id=f"made-{number}-{own[0]}",
-                topic=one.topic,
-                title=Text(f"{one.title.en} {own[0]}", f"{one.title.zh} {own[0]}"),
+                topic=first.topic,
+                title=Bilingual(f"{first.title.en} {own[0]}", f"{first.title.zh} {own[0]}"),
                 kind="error",
                 messages=tuple(
                     Message(f"RuntimeError: {' '.join(own[:2])} {message.text.partition(': ')[2]}")
-                    for message in one.messages[:2]
+                    for message in first.messages[:2]
                 ),
-                aliases={lang: (*other.aliases[lang][:2], f"{third.aliases[lang][0]} {own[2]}") for lang in LANGUAGES},
-                prose={
-                    lang: Prose(other.prose[lang].why[:200], f"{third.prose[lang].fix[:200]} {own[3]}")
-                    for lang in LANGUAGES
-                },
-                cases=(Case(f"made-{number}-{own[0]}", "", program, program),),
-                apis=one.apis[:2],
-                tags=one.tags[:3],
-                sources=one.sources[:1],
+                aliases={lang: (*second.aliases[lang][:2], f"{third.aliases[lang][0]} {own[2]}") for lang in LANGUAGES},
+                answer=third.answer,
+                guidance={lang: _guidance(second, third, lang, own[3]) for lang in LANGUAGES},
+                cases=(Case(f"made-{number}-{own[0]}", _CASE, repro=program, fix=program),),
+                apis=first.apis[:2],
+                tags=first.tags[:3],
+                sources=first.sources[:1],
             )
         )
     return entries

@@ -34,15 +34,15 @@ def measure(runs: int) -> dict[str, tuple[float, float]]:
                 )
                 if turn:
                     times[name].append(time.perf_counter() - start)
-    return {name: (min(found), sorted(found)[len(found) // 2]) for name, found in times.items()}
+    return {name: (min(seconds), sorted(seconds)[len(seconds) // 2]) for name, seconds in times.items()}
 
 
 def main(argv: list[str]) -> None:
     """Print the table; an argument is the number of runs."""
-    found = measure(int(argv[0]) if argv else 20)
-    bare_least, bare_median = found["python -c pass"]
+    measured = measure(int(argv[0]) if argv else 20)
+    bare_least, bare_median = measured["python -c pass"]
     print("| program | least ms | median ms | times a bare start (least) | (median) |\n|---|---:|---:|---:|---:|")
-    for name, (least, median) in found.items():
+    for name, (least, median) in measured.items():
         print(
             f"| `{name}` | {1000 * least:.1f} | {1000 * median:.1f} | {least / bare_least:.2f} | {median / bare_median:.2f} |"
         )

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from kb.answer import lookup
-from kb.corpus import entry_folders, load
-from kb.index import open_index
-from kb.ledger import load_ledgers
+from kb.corpus.ledger import load_ledgers
+from kb.corpus.loader import entry_folders, load
+from kb.index.manager import open_index
+from kb.search.lookup import lookup
 
 
 def outcomes(folder: Path) -> Iterator[tuple[str, str]]:
@@ -28,7 +28,7 @@ def outcomes(folder: Path) -> Iterator[tuple[str, str]]:
         corpus, printed = load([entries]), load_ledgers([entries]).printed()
         for entry in corpus:
             outputs = [printed[case.id] for case in entry.cases if printed.get(case.id)]
-            if entry.kind == "silent" or not outputs:
+            if not entry.messages or not outputs:
                 continue
             text, status = entry.path.read_bytes(), entry.path.stat()
             entry.path.unlink()
@@ -42,12 +42,12 @@ def outcomes(folder: Path) -> Iterator[tuple[str, str]]:
             os.utime(entry.path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def table(found: Counter[tuple[str, str]]) -> str:
+def table(counts: Counter[tuple[str, str]]) -> str:
     """Return the result as a Markdown table."""
     lines = ["| pasted | errors | declined | answered by a related entry | by another |", "|---|---:|---:|---:|---:|"]
-    for what in dict.fromkeys(what for what, _ in found):
-        total = sum(count for (pasted, _), count in found.items() if pasted == what)
-        shares = [f"{found[what, came] / total:.2f}" for came in ("declined", "related", "another")]
+    for what in dict.fromkeys(what for what, _ in counts):
+        total = sum(count for (pasted, _), count in counts.items() if pasted == what)
+        shares = [f"{counts[what, came] / total:.2f}" for came in ("declined", "related", "another")]
         lines.append(f"| {what} | {total} | {' | '.join(shares)} |")
     return "\n".join(lines)
 

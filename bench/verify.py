@@ -15,15 +15,15 @@ import time
 from pathlib import Path
 
 import sandbox
-from kb.corpus import load
-from kb.index import open_index
-from kb.run import programs
-from kb.verify import select, verify
+from kb.corpus.loader import load
+from kb.index.manager import open_index
+from kb.verify.case_jobs import not_runnable, programs, select
+from kb.verify.verifier import RunOptions, verify
 
 IMPORT = "import torch"
 
 
-def fresh(source: str) -> float:
+def run_fresh(source: str) -> float:
     """Return the seconds that a new interpreter takes for a program."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "program.py"
@@ -39,28 +39,31 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--backend", default="auto")
     arguments = parser.parse_args(argv)
     corpus, index, cores = load(), open_index(), os.cpu_count() or 1
-    cases = [case for case in select(corpus) if case.device == "cpu" and not case.os]
     backend = sandbox.choose(arguments.backend).name
+    subjects = [
+        subject for subject in select(corpus) if not (subject.requires or not_runnable(subject, "cpu", backend))
+    ]
+    sources = [program.source for subject in subjects for program in programs(subject)]
 
-    torch_import = min(fresh(IMPORT) for _ in range(3))
+    torch_import = min(run_fresh(IMPORT) for _ in range(3))
     measured = {}
     for isolation in ("corpus", "entry"):
         started = time.perf_counter()
-        done = verify(corpus, cases, index, backend=backend, isolation=isolation, jobs=cores)
+        done = verify(corpus, subjects, index, options=RunOptions(backend=backend, isolation=isolation, jobs=cores))
         measured[isolation] = time.perf_counter() - started
         if isolation == "corpus":
-            own = sum(verdict.seconds for verdict in done.verdicts)
-    sample = random.Random(0).sample([program.source for case in cases for program in programs(case)], arguments.sample)
-    one_by_one = sum(map(fresh, sample)) / len(sample) * 2 * len(cases)
+            program_seconds = sum(verdict.seconds for verdict in done.verdicts)
+    sample = random.Random(0).sample(sources, arguments.sample)
+    fresh_seconds = sum(map(run_fresh, sample)) / len(sample) * len(sources)
 
-    bound = torch_import + own / cores
-    print(f"{len(cases)} cases, {2 * len(cases)} programs, {cores} cores, {backend}\n")
+    bound = torch_import + program_seconds / cores
+    print(f"{len(subjects)} cases and checks, {len(sources)} programs, {cores} cores, {backend}\n")
     print("| | seconds | against the first line |\n|---|---|---|")
     for name, seconds in (
         ("one torch import + the programs' own time on these cores", bound),
         ("kb verify --isolation corpus", measured["corpus"]),
-        ("kb verify --isolation entry (with the counter-check: half as many programs again)", measured["entry"]),
-        (f"a fresh interpreter per program (from {len(sample)})", one_by_one),
+        ("kb verify --isolation entry (with mutants: twice as many programs)", measured["entry"]),
+        (f"a fresh interpreter per program (from {len(sample)})", fresh_seconds),
     ):
         print(f"| {name} | {seconds:.1f} | {seconds / bound:.2f} |")
-    print(f"\nfresh interpreters / --isolation corpus: {one_by_one / measured['corpus']:.1f}")
+    print(f"\nfresh interpreters / --isolation corpus: {fresh_seconds / measured['corpus']:.1f}")

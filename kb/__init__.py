@@ -8,10 +8,11 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.answer import Answer, lookup
-    from kb.corpus import load
-    from kb.hook import install, uninstall
-    from kb.ipython import load_ipython_extension, unload_ipython_extension
+    from kb.corpus.loader import load
+    from kb.integrations.excepthook import install, uninstall
+    from kb.integrations.ipython import load_ipython_extension, unload_ipython_extension
+    from kb.search.answer import Answer
+    from kb.search.lookup import lookup
 
 __all__ = [
     "Answer",
@@ -26,13 +27,13 @@ __all__ = [
 __version__ = "0.1.0"
 
 _WHERE = {
-    "Answer": "kb.answer",
-    "install": "kb.hook",
-    "load": "kb.corpus",
-    "load_ipython_extension": "kb.ipython",
-    "lookup": "kb.answer",
-    "uninstall": "kb.hook",
-    "unload_ipython_extension": "kb.ipython",
+    "Answer": "kb.search.answer",
+    "install": "kb.integrations.excepthook",
+    "load": "kb.corpus.loader",
+    "load_ipython_extension": "kb.integrations.ipython",
+    "lookup": "kb.search.lookup",
+    "uninstall": "kb.integrations.excepthook",
+    "unload_ipython_extension": "kb.integrations.ipython",
 }
 
 

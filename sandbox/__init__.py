@@ -1,11 +1,21 @@
-"""Runs Python programs that nobody trusts, and says exactly how each of them ended.
+"""Runs Python programs that nobody trusts, and reports exactly how each of them ended.
 
-`run` is the way in; `backends` tells what works on this machine. Knows nothing of entries.
+`run` is the entry point; `backends` returns what works on this machine. The package knows nothing of entries.
 """
 
 from sandbox.backends import backends, choose
-from sandbox.model import BackendStatus, BackendUnavailable, Limits, Options, Outcome, Program, SandboxError
-from sandbox.schedule import run
+from sandbox.model import (
+    BackendStatus,
+    BackendUnavailable,
+    Frame,
+    Limits,
+    Options,
+    Outcome,
+    Program,
+    Raised,
+    SandboxError,
+)
+from sandbox.scheduler import run
 from sandbox.text import printable
 from sandbox.worker import Backend
 
@@ -13,10 +23,12 @@ __all__ = [
     "Backend",
     "BackendStatus",
     "BackendUnavailable",
+    "Frame",
     "Limits",
     "Options",
     "Outcome",
     "Program",
+    "Raised",
     "SandboxError",
     "backends",
     "choose",

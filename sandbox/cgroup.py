@@ -1,6 +1,7 @@
 """Control groups made by this process, version 1 or 2: memory without swap, processes, CPU time.
 
-Only where they are writable, which in practice means root; elsewhere the bubblewrap backend falls back to rlimits.
+Only where they are writable, which in practice means root; elsewhere the bubblewrap backend falls back to rlimits. `systemd-run --scope` needs systemd
+as process 1, which containers and CI runners lack, and libcgroup's tools know version 2 only in part; both write the same few files.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox.backends.leftovers import owned_name, stale
+from sandbox.leftovers import owned_name, stale
 from sandbox.policy import NAME
 
 ROOT = Path("/sys/fs/cgroup")
@@ -26,11 +27,11 @@ class Group:
     version: int
 
     def entrances(self) -> list[str]:
-        """Files that a process writes 0 into to enter."""
+        """Return the files into which a process writes 0 to enter the group."""
         return [str(folder / "cgroup.procs") for folder in self.folders]
 
     def visible(self) -> list[tuple[str, str]]:
-        """(file of the host, file in the sandbox) of the counters that a worker reads."""
+        """Return (file of the host, file in the sandbox) of each counter that a worker reads."""
         if self.version == 2:
             return [(str(self.folders[0] / name), str(ROOT / name)) for name in ("memory.events", "pids.events")]
         memory, pids = self.folders[0], self.folders[1]
@@ -40,7 +41,7 @@ class Group:
         ]
 
     def killed_for_memory(self) -> bool:
-        """True when the kernel has killed a process of this group because its memory was used up."""
+        """Return whether the kernel has killed a process of this group because its memory was used up."""
         folder = self.folders[0]
         name = "memory.events" if self.version == 2 else "memory.oom_control"
         with contextlib.suppress(OSError, ValueError):
@@ -50,7 +51,7 @@ class Group:
         return False
 
     def remove(self) -> None:
-        """Ends what still runs inside and removes the group; the kernel needs a moment to let go of it."""
+        """Kill all processes of the group and remove it; the kernel needs a moment before it allows that."""
         for folder in self.folders:
             for _ in range(100):
                 _kill(folder)
@@ -65,9 +66,10 @@ class Group:
 
 
 def create(memory: int, pids: int, cpus: float) -> Group | None:
-    """A new group with these limits, or None where control groups cannot be made here.
+    """Return a new group with these limits, or None where control groups cannot be made.
 
-    Under version 1 the CPU groups have no common parent: it would get no more time than one process outside of it.
+    `memory` is in bytes. Under version 1 the CPU groups have no common parent, because all of them together would get no more time than one process
+    outside of it.
     """
     limits2: dict[str, object] = {
         "memory.max": memory,
@@ -87,10 +89,10 @@ def create(memory: int, pids: int, cpus: float) -> Group | None:
     return _make(1, {**folders, ROOT / "cpu" / name: limits1["cpu"]})
 
 
-def _make(version: int, wanted: dict[Path, dict[str, object]]) -> Group | None:
-    group = Group(tuple(wanted), version)
+def _make(version: int, limits_by_folder: dict[Path, dict[str, object]]) -> Group | None:
+    group = Group(tuple(limits_by_folder), version)
     try:
-        for folder, limits in wanted.items():
+        for folder, limits in limits_by_folder.items():
             folder.parent.mkdir(exist_ok=True)
             if version == 2:
                 with contextlib.suppress(OSError):
@@ -106,7 +108,7 @@ def _make(version: int, wanted: dict[Path, dict[str, object]]) -> Group | None:
 
 
 def sweep() -> None:
-    """Removes groups whose maker is gone."""
+    """Remove groups whose maker is gone."""
     for parent in (ROOT / NAME, ROOT / "memory" / NAME, ROOT / "pids" / NAME, ROOT / "cpu"):
         with contextlib.suppress(OSError):
             for folder in parent.iterdir():

@@ -1,4 +1,4 @@
-"""What a sandbox must see of a Python installation to run it: the interpreter, its library and its packages."""
+"""Finds the parts of a Python installation that a sandbox must see to run it: the interpreter, its library and its packages."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pathlib import Path
 
 from sandbox.model import SandboxError
 
-_ASK = """
+_QUERY = """
 import importlib.util, json, os, site, sys, sysconfig
-found = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
-found += [sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")] + site.getsitepackages()
+folders = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
+folders += [sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")] + site.getsitepackages()
 spec = importlib.util.find_spec("torch")
 extra = os.path.dirname(os.path.dirname(spec.origin)) if spec and spec.origin else ""
-print(json.dumps([sys.executable, found, extra, os.path.realpath(sys.executable)]))
+print(json.dumps([sys.executable, folders, extra, os.path.realpath(sys.executable)]))
 """
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """An interpreter, the folders it needs, and one more place with packages (a user's, say) if torch lies there."""
+    """An interpreter, the folders that it needs, and one more folder of packages (a user's, for instance) if torch is there."""
 
     executable: str
     folders: tuple[str, ...]
@@ -32,14 +32,14 @@ class Interpreter:
 
 @functools.cache
 def inspect(python: str | None = None) -> Interpreter:
-    """Asks `python` (this one by default) where it lies; raises SandboxError when it does not run."""
-    command = [python or sys.executable, "-c", _ASK]
+    """Return where `python` (this interpreter by default) and its packages are. Raises SandboxError when it does not run."""
+    command = [python or sys.executable, "-c", _QUERY]
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, cwd="/").stdout
+        printed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, cwd="/").stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise SandboxError(f"{command[0]} is no Python that runs here ({error}); name another interpreter") from error
-    executable, found, extra, real = json.loads(answer)
-    folders = {folder for folder in (*found, str(Path(real).parent)) if Path(folder).is_dir()}
+    executable, listed, extra, real = json.loads(printed)
+    folders = {folder for folder in (*listed, str(Path(real).parent)) if Path(folder).is_dir()}
     inside = extra and any(extra.startswith(f"{folder}/") or extra == folder for folder in folders)
     if extra and not inside:
         folders.add(extra)
@@ -47,9 +47,9 @@ def inspect(python: str | None = None) -> Interpreter:
 
 
 def outermost(folders: set[str]) -> list[str]:
-    """The folders that lie in none of the others, sorted."""
+    """Return the folders that lie in none of the others, sorted."""
     return sorted(
         folder
         for folder in folders
-        if not any(folder != other and folder.startswith(other.rstrip("/") + "/") for other in folders)
+        if not any(folder != parent and folder.startswith(parent.rstrip("/") + "/") for parent in folders)
     )

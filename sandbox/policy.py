@@ -1,11 +1,11 @@
-"""Every protection in one place: what programs see, and what they may not do. The tests read this module too."""
+"""Every protection in one module: what programs see, and what they may not do. The tests read it too."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
-from sandbox.model import Limits, Setup
+from sandbox.model import Limits, WorkerSpec
 
 UID = 65534  # nobody
 HOSTNAME = "sandbox"
@@ -18,9 +18,9 @@ INODES = 100_000  # files in /tmp, where the engine can limit them
 CONTAINER_PATH = "/opt/venv/bin:/opt/conda/bin:/usr/local/bin:/usr/bin:/bin"  # ours, and where others keep Python
 IMAGE = "kb-sandbox"
 LABEL = "kb.sandbox"
-GRACE = 1.5  # seconds after a deadline in which a worker itself must have ended its program
-START_TIMEOUT = 120  # seconds for a worker to import what it preloads
-LINE = 1 << 20  # longest answer of a worker, bytes; the longest honest one is a chunk of output of 88 kB
+GRACE = 1.5  # seconds after a deadline within which the worker itself must have ended its program
+START_TIMEOUT = 240  # seconds for a worker to import what it preloads, which may be all packages of an environment
+MAX_RESPONSE = 1 << 20  # bytes of a worker's longest response; an honest one carries a chunk of output and has 88 kB
 
 PYTHON_OPTIONS = ("-u", "-W", "default")
 
@@ -39,6 +39,12 @@ ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "GLOO_SOCKET_IFNAME": "lo",
+    # there is no network: libraries that know a hub use what is on the disk, and report nothing
+    "HF_HUB_OFFLINE": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "DO_NOT_TRACK": "1",
+    "WANDB_MODE": "disabled",
 }
 
 ETC = {
@@ -59,21 +65,21 @@ SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin")  # mounted read-o
 SYSTEM_FILES = ("/etc/ld.so.cache", "/sys/devices/system/cpu")  # the loader's and the processor's description
 
 
-def environment(tmp: str, packages: str = "") -> dict[str, str]:
-    """The whole environment of a worker whose temporary folder is `tmp`; `packages` is one more place to import from."""
+def environment(tmp: str, *packages: str) -> dict[str, str]:
+    """Return the whole environment of a worker whose temporary folder is `tmp`; `packages` are more folders to import from, the first one first."""
     variables = {**ENVIRONMENT, "HOME": tmp, "TMPDIR": tmp}
-    if packages:
-        variables["PYTHONPATH"] = packages
+    if folders := list(filter(None, packages)):
+        variables["PYTHONPATH"] = ":".join(folders)
     if sys.platform == "darwin":
         variables["OBJC_DISABLE_INITIALIZE_FORK_SAFETY"] = "YES"
     return variables
 
 
 def rlimits(limits: Limits, *, data: bool, processes: bool) -> dict[str, int]:
-    """Limits that the kernel keeps per process.
+    """Return the limits that the kernel keeps per process.
 
-    `data` and `processes` say whether memory and processes must be held here because no control group does. Address
-    space is never limited: `import torch` reserves far more than it uses.
+    `data` and `processes` say whether memory and processes must be limited here because no control group does it. Address space is never limited,
+    because `import torch` reserves far more than it uses.
     """
     chosen = {
         "RLIMIT_CORE": 0,
@@ -89,12 +95,11 @@ def rlimits(limits: Limits, *, data: bool, processes: bool) -> dict[str, int]:
     return chosen
 
 
-def container(setup: Setup, *, gvisor: bool = False) -> dict[str, Any]:
-    """The host side of a container, as keyword arguments of the docker SDK's `create_host_config`.
+def container(spec: WorkerSpec, *, gvisor: bool = False) -> dict[str, Any]:
+    """Return the host side of a container, as keyword arguments of the docker SDK's `create_host_config`.
 
-    The engine's own system call filter stays in force; the worker adds its own. Containers never get a network, so the
-    loopback interface is all they have. gVisor's kernel is itself a process with many threads, and panics when it gets
-    no more; there the worker counts what the program starts.
+    The engine's own system call filter stays in force; the worker adds its own. Containers never get a network; they have the loopback interface
+    alone. gVisor's kernel is itself a process with many threads and panics when it gets no more, so there the worker counts the program's processes.
     """
     return {
         "network_mode": "none",
@@ -104,12 +109,12 @@ def container(setup: Setup, *, gvisor: bool = False) -> dict[str, Any]:
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges:true"],
         "privileged": False,
-        "mem_limit": setup.memory,
-        "memswap_limit": setup.memory,
-        "pids_limit": 4 * setup.pids + GVISOR_PIDS if gvisor else setup.pids,
-        "nano_cpus": int(setup.cpus * 1e9),
-        "shm_size": setup.shm,
-        "tmpfs": {TMP: f"rw,exec,nosuid,nodev,mode=1777,size={setup.tmp},nr_inodes={INODES}"},
+        "mem_limit": spec.memory,
+        "memswap_limit": spec.memory,
+        "pids_limit": 4 * spec.pids + GVISOR_PIDS if gvisor else spec.pids,
+        "nano_cpus": int(spec.cpus * 1e9),
+        "shm_size": spec.shm,
+        "tmpfs": {TMP: f"rw,exec,nosuid,nodev,mode=1777,size={spec.tmp},nr_inodes={INODES}"},
         "oom_score_adj": 500,
         "log_config": {"type": "none", "config": {}},
         "restart_policy": {"Name": "no"},

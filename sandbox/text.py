@@ -17,9 +17,9 @@ _COMMANDS = re.compile(r"^(?P<indent>[^\S\n]*):(?=:)|#(?=#(?:vso)?\[)", re.MULTI
 
 
 def printable(text: str) -> str:
-    """`text` without terminal control sequences and with CI commands (`::error::`, `##[`) made harmless.
+    """Return text without terminal control sequences and with CI commands (`::error::`, `##[`) made harmless.
 
-    A carriage return overwrites a line on a terminal, so it becomes a line's end. Text direction overrides go as well.
+    A carriage return overwrites a line on a terminal, so it becomes a line's end. Text direction overrides are removed as well.
     """
     text = _SEQUENCES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     text = _CONTROLS.sub("", text)

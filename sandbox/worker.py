@@ -1,4 +1,4 @@
-"""One worker from the host's side: started by a backend, given programs one after the other, replaced when it breaks."""
+"""One worker from the host's side: a backend starts it, it runs programs one after the other, and it is replaced when it breaks."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from importlib import resources
 from typing import Any, Protocol
 
 from sandbox import policy
-from sandbox.link import Death, Link
-from sandbox.model import BackendStatus, Ended, Outcome, Program, Setup, Stream, WorkerFailed
+from sandbox.model import BackendStatus, Ended, Outcome, Program, Stream, WorkerFailed, WorkerSpec
+from sandbox.raised import read_raised
+from sandbox.transport import ExitReport, Transport
 
-MODULES = ("confine", "run", "watch", "serve")
+MODULES = ("confine", "record", "traces", "program", "supervisor", "worker")
 _ENDED: dict[str, Ended] = {name: name for name in ("exit", "signal", "time", "memory", "output", "pids")}
 OnText = Callable[[Stream, str], None]
 
 
 @dataclass(frozen=True)
-class Started:
-    """A worker that a backend has started: its link, its settings, and what it is told of each program."""
+class WorkerHandle:
+    """A worker that a backend has started: the way to talk to it, its settings, and what it is sent for each program."""
 
-    link: Link
+    transport: Transport
     settings: dict[str, Any]
     job: Callable[[Program], dict[str, Any]]
 
@@ -37,152 +38,159 @@ class Backend(Protocol):
     name: str
 
     def status(self) -> BackendStatus:
-        """Whether it works here, found by trying."""
+        """Return whether it works here, found by trying."""
 
     def sweep(self) -> None:
-        """Removes what interrupted runs left behind."""
+        """Remove what interrupted runs left behind."""
 
-    def launch(self, setup: Setup) -> Started:
-        """Starts `python -c BOOT 0` in isolation; does not wait for it."""
+    def launch(self, spec: WorkerSpec) -> WorkerHandle:
+        """Start `python -c BOOT 0` in isolation without waiting for it."""
 
 
 @functools.cache
 def boot() -> str:
-    """The source that `python -c` gets in every worker."""
+    """Return the source that `python -c` gets in every worker."""
     return (resources.files("sandbox.inside") / "boot.py").read_text(encoding="utf-8")
 
 
 @functools.cache
 def modules() -> list[list[str]]:
-    """Name and source of each module that a worker loads, in order of their imports."""
+    """Return name and source of each module that a worker loads, in the order of their imports."""
     folder = resources.files("sandbox.inside")
     sources = [[f"sandbox.inside.{name}", (folder / f"{name}.py").read_text(encoding="utf-8")] for name in MODULES]
     return [["sandbox", ""], ["sandbox.inside", ""], *sources]
 
 
 def arguments() -> list[str]:
-    """What follows the interpreter on a worker's command line."""
+    """Return what follows the interpreter on a worker's command line."""
     return [*policy.PYTHON_OPTIONS, "-c", boot(), "0"]
 
 
 class Worker:
-    """A started worker. `usable` turns False when it died or a program left traces on it."""
+    """A started worker. `usable` turns False when it has died or a program has left traces on it."""
 
-    def __init__(self, backend: Backend, setup: Setup) -> None:
+    def __init__(self, backend: Backend, spec: WorkerSpec) -> None:
         self._backend = backend
-        started = backend.launch(setup)
-        self._link, self._job = started.link, started.job
-        self.setup = setup
+        handle = backend.launch(spec)
+        self._transport, self._job = handle.transport, handle.job
+        self.spec = spec
         self.usable = True
         self.versions: dict[str, str] = {}
         self._ready = False
         self._key = ""
         self._started = time.monotonic()
-        self._count = 0
-        first = {**started.settings, "preload": list(setup.preload), "modules": modules()}
+        self._programs_run = 0
+        first = {
+            **handle.settings,
+            "preload": list(spec.preload),
+            "packages": list(spec.packages),
+            "modules": modules(),
+        }
         try:
-            self._link.send(json.dumps(modules()).encode() + b"\n" + json.dumps(first).encode() + b"\n")
+            self._transport.send(json.dumps(modules()).encode() + b"\n" + json.dumps(first).encode() + b"\n")
         except OSError:
             self._fail("it ended at once")
 
     def _fail(self, why: str) -> None:
         self.usable = False
-        death = self._link.close()
-        raise WorkerFailed(f"the {self._backend.name} worker did not start: {death.detail or why}")
+        report = self._transport.close()
+        raise WorkerFailed(f"the {self._backend.name} worker did not start: {report.detail or why}")
 
     def wait_ready(self, cancel: threading.Event) -> bool:
-        """Waits until the worker has imported all; False when cancelled; raises WorkerFailed."""
+        """Wait until the worker has imported all modules; return False when cancelled. Raises WorkerFailed."""
         while not self._ready:
             if cancel.is_set():
                 return False
             if time.monotonic() - self._started > policy.START_TIMEOUT:
-                self._fail(f"no answer in {policy.START_TIMEOUT} s")
+                self._fail(f"no response in {policy.START_TIMEOUT} s")
             try:
-                answer = self._link.receive(0.1)
+                response = self._transport.receive(0.1)
             except EOFError:
                 self._fail("it ended while importing")
-            if answer and answer["event"] == "ready":
-                versions = answer.get("versions")
-                self._key = str(answer.get("key"))
+            if response and response["event"] == "ready":
+                versions = response.get("versions")
+                self._key = str(response.get("key"))
                 if isinstance(versions, dict):
                     self.versions = {str(name)[:40]: str(version)[:40] for name, version in versions.items()}
                 self._ready = True
         return True
 
     def run(self, program: Program, cancel: threading.Event, on_text: OnText) -> Outcome:
-        """Runs one program; every way in which it or the worker can end becomes an outcome."""
+        """Run one program; every way in which it or the worker can end becomes an outcome."""
         if not self.wait_ready(cancel):
             return Outcome(program.name, "cancelled", backend=self._backend.name)
-        self._count += 1
-        heard = _Heard(on_text)
+        self._programs_run += 1
+        output = OutputBuffer(on_text)
         started = time.monotonic()
-        limit = started + program.limits.seconds + policy.GRACE
-        job = {**self._job(program), "id": self._count}
+        deadline = started + program.limits.seconds + policy.GRACE
+        job = {**self._job(program), "id": self._programs_run}
         try:
-            self._link.send(json.dumps(job).encode() + b"\n")
-            answer = self._await(limit, program.limits.output, cancel, heard)
+            self._transport.send(json.dumps(job).encode() + b"\n")
+            response = self._await_outcome(deadline, program.limits.output, cancel, output)
         except (OSError, EOFError):
-            answer = None
+            response = None
             self.usable = False
         seconds = time.monotonic() - started
-        if answer is None:
+        if response is None:
             self.usable = False
-            return self._lost(program, self._link.close(), heard, seconds, cancel.is_set(), time.monotonic() > limit)
-        self.usable = answer.get("clean") is True
-        return self._outcome(program, answer, heard, seconds)
+            overdue = time.monotonic() > deadline
+            return self._lost(program, self._transport.close(), output, seconds, cancel.is_set(), overdue)
+        self.usable = response.get("clean") is True
+        return self._outcome(program, response, output, seconds)
 
-    def _await(self, limit: float, room: int, cancel: threading.Event, heard: _Heard) -> dict[str, Any] | None:
-        """The outcome's answer; None when the program was cancelled or is overdue, or when an answer is not the worker's."""
-        while not cancel.is_set() and time.monotonic() < limit:
-            answer = self._link.receive(min(0.1, max(limit - time.monotonic(), 0.001)))
-            if answer is None:
+    def _await_outcome(
+        self, deadline: float, limit: int, cancel: threading.Event, output: OutputBuffer
+    ) -> dict[str, Any] | None:
+        """Return the outcome's response; None when the program was cancelled or is overdue, or for a response that no worker sends."""
+        while not cancel.is_set() and time.monotonic() < deadline:
+            response = self._transport.receive(min(0.1, max(deadline - time.monotonic(), 0.001)))
+            if response is None:
                 continue
-            if answer.get("key") != self._key:
+            if response.get("key") != self._key:
                 return None
-            if answer["event"] == "outcome" and answer.get("id") == self._count:
-                return answer
-            if answer["event"] == "output" and not heard.take(answer, room):
+            if response["event"] == "outcome" and response.get("id") == self._programs_run:
+                return response
+            if response["event"] == "output" and not output.take(response, limit):
                 return None
         return None
 
-    def _outcome(self, program: Program, answer: dict[str, Any], heard: _Heard, seconds: float) -> Outcome:
-        ended = _ENDED.get(str(answer.get("ended")), "signal")
-        exit_code, signal = _number(answer.get("exit_code")), _number(answer.get("signal"))
-        inside = answer.get("seconds")
+    def _outcome(self, program: Program, response: dict[str, Any], output: OutputBuffer, seconds: float) -> Outcome:
+        ended = _ENDED.get(str(response.get("ended")), "signal")
         return Outcome(
             name=program.name,
             ended=ended,
-            exit_code=exit_code,
-            signal=signal,
-            finished=answer.get("finished") is True and ended == "exit",
-            stdout=heard.text("stdout"),
-            stderr=heard.text("stderr"),
-            truncated=answer.get("truncated") is True,
-            seconds=min(float(inside), seconds) if isinstance(inside, int | float) else seconds,
-            peak_memory=_number(answer.get("peak")),
+            exit_code=_integer(response.get("exit_code")),
+            signal=_integer(response.get("signal")),
+            finished=response.get("finished") is True and ended == "exit",
+            raised=read_raised(response.get("raised")) if ended == "exit" else None,
+            stdout=output.text("stdout"),
+            stderr=output.text("stderr"),
+            truncated=response.get("truncated") is True,
+            seconds=_seconds(response.get("seconds"), seconds),
+            peak_memory=_integer(response.get("peak")),
             backend=self._backend.name,
             detail=_explain(ended, program),
             versions=self.versions,
         )
 
     def _lost(
-        self, program: Program, death: Death, heard: _Heard, seconds: float, cancelled: bool, overdue: bool
+        self, program: Program, report: ExitReport, output: OutputBuffer, seconds: float, cancelled: bool, overdue: bool
     ) -> Outcome:
-        """The outcome of a program whose worker ended, or had to be ended, with it."""
+        """Return the outcome of a program whose worker ended, or had to be ended, with it."""
         ended: Ended = "signal"
         if cancelled:
             ended = "cancelled"
-        elif death.out_of_memory:
+        elif report.out_of_memory:
             ended = "memory"
         elif overdue:
             ended = "time"
-        explanation = _explain(ended, program) or f"it took its worker down: {death.detail or 'no reason given'}"
+        explanation = _explain(ended, program) or f"it took its worker down: {report.detail or 'no reason given'}"
         return Outcome(
             name=program.name,
             ended=ended,
             signal=9 if ended == "signal" else None,
-            stdout=heard.text("stdout"),
-            stderr=heard.text("stderr"),
+            stdout=output.text("stdout"),
+            stderr=output.text("stderr"),
             seconds=seconds,
             backend=self._backend.name,
             detail="" if cancelled else explanation,
@@ -190,13 +198,13 @@ class Worker:
         )
 
     def close(self) -> None:
-        """Ends the worker and all it runs."""
+        """End the worker and all that it runs."""
         self.usable = False
-        self._link.close()
+        self._transport.close()
 
 
-class _Heard:
-    """What a program has printed so far, decoded as it comes."""
+class OutputBuffer:
+    """What a program has printed so far, decoded as it arrives."""
 
     def __init__(self, on_text: OnText) -> None:
         self._on_text = on_text
@@ -204,17 +212,17 @@ class _Heard:
         self._parts: dict[str, list[str]] = {"stdout": [], "stderr": []}
         self._sizes = {"stdout": 0, "stderr": 0}
 
-    def take(self, answer: dict[str, Any], room: int) -> bool:
-        """Adds one answer's bytes; False when it is malformed or more than a worker would send."""
-        stream = answer.get("stream")
+    def take(self, response: dict[str, Any], limit: int) -> bool:
+        """Add the bytes of one response; return False when it is malformed or the stream exceeds `limit` bytes, as no worker would send."""
+        stream = response.get("stream")
         if stream not in ("stdout", "stderr"):
             return False
         try:
-            data = base64.b64decode(str(answer.get("data")), validate=True)
+            data = base64.b64decode(str(response.get("data")), validate=True)
         except ValueError:
             return False
         self._sizes[stream] += len(data)
-        if self._sizes[stream] > room:
+        if self._sizes[stream] > limit:
             return False
         self._add(stream, self._decoders[stream].decode(data))
         return True
@@ -225,17 +233,22 @@ class _Heard:
             self._on_text(stream, text)
 
     def text(self, stream: Stream) -> str:
-        """All that was printed; what ends within a character ends in a replacement character."""
+        """Return all that was printed; a character cut in two at the end becomes a replacement character."""
         self._add(stream, self._decoders[stream].decode(b"", final=True))
         return "".join(self._parts[stream])
 
 
-def _number(value: object) -> int | None:
+def _seconds(inside: object, outside: float) -> float:
+    """Return the time that the worker measured, or the host's own where the worker's cannot be right."""
+    return inside if isinstance(inside, float) and 0 <= inside <= outside else outside
+
+
+def _integer(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _explain(ended: Ended, program: Program) -> str:
-    """One line on a limit that was met."""
+    """Return one line about the limit that was met, or nothing."""
     limits = program.limits
     return {
         "time": f"still running after {limits.seconds:g} s",

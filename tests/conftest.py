@@ -1,18 +1,35 @@
 """Fixtures for all tests, and what happens where a test's machine lacks something.
 
-A test marked docker, bubblewrap, browser or gpu is skipped with the reason where that is missing. Where KB_REQUIRE names the mark
+A test marked docker, bubblewrap, browser, redis or gpu is skipped with the reason where that is missing. Where KB_REQUIRE names the mark
 (`KB_REQUIRE=docker,browser`, as CI sets it) such a skip is a failure instead, so that a check cannot stop running unnoticed.
+
+The examples that Hypothesis draws are the same in each run, so that a pull request does not fail for what it did not touch. The nightly
+workflow draws others each time (`HYPOTHESIS_PROFILE=random`).
 """
 
 import os
 import shutil
+import signal
+import threading
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+from tests.entry_factory import EntryFactory, entry_text
+from tests.redis_server import Broker
 
 REPOSITORY = Path(__file__).parent.parent
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 REQUIRED = {name for name in os.environ.get("KB_REQUIRE", "").split(",") if name}
+
+if threading.current_thread() is threading.main_thread():
+    # a shell that starts a program in the background has it ignore Ctrl-C, and all that the program starts, too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("random", max_examples=1000, deadline=None)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 def _missing_docker() -> str:
@@ -33,6 +50,10 @@ def _missing_browser() -> str:
     return "" if any(map(shutil.which, CHROMIUM)) else "no Chromium on the PATH"
 
 
+def _missing_redis() -> str:
+    return "" if shutil.which("redis-server") else "no redis-server on the PATH"
+
+
 def _missing_gpu() -> str:
     return "" if shutil.which("nvidia-smi") else "no NVIDIA GPU here"
 
@@ -42,6 +63,7 @@ MISSING = {
     "bubblewrap": _missing_bubblewrap,
     "browser": _missing_browser,
     "gpu": _missing_gpu,
+    "redis": _missing_redis,
 }
 
 
@@ -67,16 +89,37 @@ def chromium():
     return next(filter(None, map(shutil.which, CHROMIUM)))
 
 
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory):
+    """The cache folder of the test run, which all its processes share, so that the index of the entries is built once."""
+    base = tmp_path_factory.getbasetemp()
+    return str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache")
+
+
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory, monkeypatch):
+def _own_cache(shared_cache, monkeypatch):
     """Indexes are built in a folder of the test run, never in the user's cache."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", shared_cache)
     monkeypatch.delenv("KB_ENTRIES", raising=False)
     monkeypatch.delenv("KB_LANG", raising=False)
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
 
 
 @pytest.fixture
+def broker(tmp_path):
+    """A Redis of the test's own, which it may stop and start again."""
+    started = Broker(tmp_path)
+    yield started
+    started.stop()
+
+
+@pytest.fixture
 def good_entry():
     """The text of an entry that keeps every rule."""
-    return (REPOSITORY / "tests/kb/data/good-entry.md").read_text("utf-8")
+    return entry_text()
+
+
+@pytest.fixture
+def entries(tmp_path):
+    """A folder of entries, empty so far."""
+    return EntryFactory(tmp_path / "entries")

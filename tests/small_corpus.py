@@ -4,60 +4,31 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kb.corpus import load
-from kb.ledger import Record, case_hash, record
+from kb.corpus.ledger import Record, program_hash, write_records
+from kb.corpus.loader import load
+from tests.entry_factory import CheckProgram, EntryFactory, Item, Programs
 
-ENTRY = """---
-title: {{en: {en}, zh: {zh}}}
-kind: {kind}
-{messages}apis: [torch.nn.Linear]
-tags: [{tags}]
-aliases: {{en: ["{alias_en}"], zh: ["{alias_zh}"]}}
-sources: ["000#1", "https://docs.pytorch.org/docs/stable/nn.html"]
-related: [{related}]
-{more}---
-
-## English
-
-### Why it happens
-
-{why_en}
-
-### How to fix it
-
-Change the `first` layer.
-
-## 中文
-
-### 原因
-
-{why_zh}
-
-### 解决办法
-
-改 `first` 层。
-
-## Run it
-
-{programs}
-"""
-
-WIDTHS = """```python repro {name}
-import torch
+REPRO = """import torch
 from torch import nn
 
 first = nn.Linear(8, {width})
 nn.Linear(4, 2)(first(torch.randn(3, 8)))
-```
-
-```python fix {fix_name}
-import torch
+"""
+FIX = """import torch
 from torch import nn
 
 first = nn.Linear(8, 4)
 assert nn.Linear(4, 2)(first(torch.randn(3, 8))).shape == (3, 2)
-```
 """
+
+CHECK = """import torch
+from torch import nn
+
+first = nn.Linear(8, 4)
+print(first(torch.randn(3, 8)).shape)
+"""
+
+CHECK_PRINTED = "torch.Size([3, 4])\n"
 
 PRINTED = """Traceback (most recent call last):
   File "repro.py", line 5, in <module>
@@ -68,74 +39,124 @@ RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x5 and 4x2)
 
 def write(folder: Path) -> Path:
     """Write the corpus and its ledger below a folder and return the folder of entries."""
-    entries = folder / "entries"
+    entries = EntryFactory(folder / "entries")
     _write(
-        entries / "shapes" / "linear-width-mismatch.md",
-        en="A layer gets inputs of the wrong width",
-        zh="层的输入宽度不对",
-        messages='messages:\n  - "RuntimeError: mat1 and mat2 shapes cannot be multiplied ({left:shape} and {right:shape})"\n'
-        '  - {text: "RuntimeError: CUDA error: width {width:int} of the first layer is not supported", device: cuda}\n',
-        more='explain: {en: "Your input has {left[1]} columns.", zh: "你的输入有 {left[1]} 列。"}\nalso: [old-linear-slug]\n',
-        tags="linear, shapes",
-        related="quiet-broadcast",
-        alias_en="matrix multiplication complains about sizes",
-        alias_zh="矩阵乘法维度对不上",
-        why_en="`first` gives another width than the next layer takes. <script>alert(1)</script> [bad](javascript:alert(1)) [docs](https://docs.pytorch.org/)",
-        why_zh="`first` 的输出宽度和下一层要求的不一致。[文档](https://docs.pytorch.org/)",
-        programs=WIDTHS.format(name="plain", fix_name="plain", width=5)
-        + "\n"
-        + WIDTHS.format(name="on-gpu device=cuda", fix_name="on-gpu", width=6),
+        entries,
+        "linear-width-mismatch",
+        "shapes",
+        title=("A layer gets inputs of the wrong width", "层的输入宽度不对"),
+        answer=("Give `first` as many outputs as the next layer takes.", "让 `first` 的输出宽度等于下一层的输入宽度。"),
+        messages=[
+            {
+                "text": "RuntimeError: mat1 and mat2 shapes cannot be multiplied ({left:shape} and {right:shape})",
+                "explain": ("Your input has {left[1]} columns.", "你的输入有 {left[1]} 列。"),
+            },
+            {
+                "text": "RuntimeError: CUDA error: width {width:int} of the first layer is not supported",
+                "device": "cuda",
+            },
+        ],
+        also=["old-linear-slug"],
+        tags=["linear", "shapes"],
+        related=["quiet-broadcast"],
+        aliases=("matrix multiplication complains about sizes", "矩阵乘法维度对不上"),
+        why=(
+            "`first` gives another width than the next layer takes. <script>alert(1)</script> [bad](javascript:alert(1)) [docs](https://docs.pytorch.org/)",
+            "`first` 的输出宽度和下一层要求的不一致。[文档](https://docs.pytorch.org/)",
+        ),
+        items=[
+            Item(
+                ("The layer before gives another width", "上一层的输出宽度不同"),
+                ("change the `first` layer to 4 outputs.", "把 `first` 层的输出改成 4。"),
+                ["plain"],
+            ),
+            Item(
+                ("The layers are on a GPU", "这两层在 GPU 上"),
+                ("change the `first` layer there.", "改那里的 `first` 层。"),
+                ["on-gpu"],
+            ),
+        ],
+        cases=[_programs(5, "plain"), _programs(6, "on-gpu", "device=cuda")],
+        checks=[CheckProgram("widths", program=CHECK)],
     )
     _write(
-        entries / "shapes" / "quiet-broadcast.md",
+        entries,
+        "quiet-broadcast",
+        "shapes",
         kind="silent",
-        en="A loss broadcasts without a word",
-        zh="损失悄悄做了广播",
-        tags="shapes, broadcasting",
-        related="linear-width-mismatch",
-        alias_en="loss is wrong though nothing complains",
-        alias_zh="损失值不对但没有报错",
-        programs=WIDTHS.format(name="", fix_name="", width=7),
+        title=("A loss broadcasts without a word", "损失悄悄做了广播"),
+        tags=["shapes", "broadcasting"],
+        related=["linear-width-mismatch"],
+        aliases=("loss is wrong though nothing complains", "损失值不对但没有报错"),
+        cases=[_programs(7)],
     )
     _write(
-        entries / "data" / "loader-seed-warning.md",
+        entries,
+        "loader-seed-warning",
+        "data",
         kind="warning",
-        en="The loader warns about its seed",
-        zh="加载器对随机种子发出警告",
-        messages='messages:\n  - "UserWarning: the seed {seed:int} of this loader is not what you think"\n',
-        tags="dataloader",
-        alias_en="seed of the loader is odd",
-        alias_zh="加载器种子很奇怪",
-        programs=WIDTHS.format(name="", fix_name="", width=9),
+        title=("The loader warns about its seed", "加载器对随机种子发出警告"),
+        messages=["UserWarning: the seed {seed:int} of this loader is not what you think"],
+        tags=["dataloader"],
+        aliases=("seed of the loader is odd", "加载器种子很奇怪"),
+        cases=[_programs(9)],
     )
-    verify(entries)
-    return entries
+    _write(
+        entries,
+        "training-stands-still",
+        "training",
+        kind="symptom",
+        title=("The loss stands still", "loss 一直不动"),
+        answer=(
+            "Run the check below, and give the layers the width that it prints.",
+            "先运行下面的检查，再按它打印的宽度改这些层。",
+        ),
+        tags=["training"],
+        aliases=("loss does not go down", "loss 不下降"),
+        items=[
+            Item(
+                ("A loss broadcasts", "损失做了广播"),
+                (
+                    "follow [that entry](../shapes/quiet-broadcast.md).",
+                    "参见[那个条目](../shapes/quiet-broadcast.md)。",
+                ),
+                [],
+            )
+        ],
+        cases=[],
+        checks=[CheckProgram("widths", program=CHECK)],
+    )
+    verify(entries.folder)
+    return entries.folder
 
 
 def verify(entries: Path) -> None:
-    """Write a ledger in which every CPU case of the first entry passed, and that of the warning before its programs changed."""
+    """Write a ledger in which every CPU case and check of the first entry passed, and that of the warning before its programs changed."""
     records = {}
     for entry in load([entries]):
-        for case in entry.cases:
-            if case.device == "cpu" and entry.kind != "silent":
-                digest = case_hash(case) if entry.kind == "error" else "0" * 32
-                records[case.id] = Record(
-                    digest, "passed", PRINTED, 0.25, "2026-11-20", "2.13.0+cpu", "cpu", "bubblewrap"
+        for runnable in entry.runnables:
+            if runnable.device == "cpu" and entry.kind not in ("silent", "symptom"):
+                digest = program_hash(runnable) if entry.kind == "error" else "0" * 32
+                printed = PRINTED if runnable in entry.cases else CHECK_PRINTED
+                records[runnable.id] = Record(
+                    digest, "passed", printed, 0.25, "2026-11-20", "2.13.0+cpu", "cpu", "bubblewrap"
                 )
-    record(entries, records, records)
+    write_records(entries, records, records)
 
 
-def _write(path: Path, **values: str) -> None:
+def _write(entries: EntryFactory, slug: str, topic: str, **fields) -> None:
     defaults = {
-        "kind": "error",
-        "messages": "",
-        "related": "",
-        "more": "",
-        "why_en": "The `first` layer is at fault.",
-        "why_zh": "问题在 `first` 层。",
+        "messages": [],
+        "apis": ["torch.nn.Linear"],
+        "sources": ["000#1", "https://docs.pytorch.org/docs/stable/nn.html"],
+        "why": ("The `first` layer is at fault.", "问题在 `first` 层。"),
+        "answer": ("Change the `first` layer.", "改 `first` 层。"),
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(ENTRY.format(**(defaults | values)), "utf-8")
+    entries.write(slug, topic=topic, **(defaults | fields))
+
+
+def _programs(width: int, name: str = "plain", attributes: str = "") -> Programs:
+    return Programs(name, attributes, REPRO.format(width=width), FIX)
 
 
 PASTE = """Epoch 1

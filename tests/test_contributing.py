@@ -15,10 +15,12 @@ from urllib.request import urlopen
 
 import pytest
 
-from kb.answer import lookup
-from kb.index import open_index
+from kb.index.manager import open_index
+from kb.search.lookup import lookup
 from tests.conftest import REPOSITORY
 from tests.guides import blocks, steps, varying, written
+
+pytestmark = pytest.mark.slow
 
 GUIDES = [REPOSITORY / "CONTRIBUTING.md", REPOSITORY / "CONTRIBUTING.zh.md"]
 ENGLISH, CHINESE = (guide.read_text("utf-8") for guide in GUIDES)

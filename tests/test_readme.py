@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from kb.corpus.ledger import load_ledgers
+from kb.corpus.loader import load
+from kb.corpus.versions import release, sort_key
 from tests.conftest import REPOSITORY
-from webapp.settings import table
+
+pytestmark = pytest.mark.torch
 
 README = (REPOSITORY / "README.md").read_text("utf-8")
 EXAMPLES = [
@@ -51,15 +55,24 @@ def test_an_example_prints_what_is_shown(command, shown, tmp_path):
     assert matches(shown, done.stdout), f"now it prints:\n{done.stdout}{done.stderr}"
 
 
-def test_every_setting_is_in_the_table():
-    assert table().strip() in README
-
-
-def test_there_are_five_examples():
-    assert len(EXAMPLES) >= 5
+def test_there_is_an_example_of_each_use():
+    assert [
+        word
+        for word in ("lookup -", "显存", "exit status", "kb verify")
+        if not any(word in command for command, _ in EXAMPLES)
+    ] == []
 
 
 def test_files_that_are_linked_are_there():
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", README)
     assert targets
     assert [target for target in targets if not (REPOSITORY / target).exists()] == []
+
+
+def test_it_says_how_many_cases_have_run_and_where():
+    corpus, ledgers = load(), load_ledgers()
+    cases = [case for entry in corpus for case in entry.cases]
+    passed = sum(ledgers.state(case) == "verified" for case in cases)
+    newest = max((record.torch for case in cases for record in ledgers.records(case)), key=sort_key)
+    sentence = f"Of {len(cases)} cases, {passed} have run in a sandbox and passed, most recently on torch {release(newest)} and a CPU"
+    assert sentence in README, f"say: {sentence}"

@@ -1,17 +1,17 @@
-"""Answers to requests that cannot be answered: a page for people, problem+json (RFC 9457) for programs."""
+"""Error responses: a page for people, problem+json (RFC 9457) for programs."""
 
 from __future__ import annotations
 
 import difflib
 import logging
-import traceback
 from http import HTTPStatus
 from typing import Any
 
 from flask import Flask, Response, jsonify, render_template, request
 from werkzeug.exceptions import HTTPException, InternalServerError
 
-from webapp.asking import current_knowledge
+from webapp.logs import places
+from webapp.services import current_snapshot
 from webapp.settings import MAX_TEXT_BYTES
 
 __all__ = ["init_app", "problem"]
@@ -22,12 +22,15 @@ _DETAILS = {
     429: "too many requests from this address: wait as long as Retry-After says",
     500: "a fault of this server, not of your request; what you sent was not stored",
 }
+_MAX_SUGGESTIONS = 5
+_MAX_SLUG = 80
+"""Characters of a slug for which similar ones are sought."""
 
 
 def init_app(app: Flask) -> None:
-    """Answer every error of the application in the form that the client understands."""
-    app.register_error_handler(HTTPException, _answer)
-    app.register_error_handler(Exception, _failed)
+    """Answer every error in the form that the client understands."""
+    app.register_error_handler(HTTPException, _http_error)
+    app.register_error_handler(Exception, _server_error)
 
 
 def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
@@ -39,31 +42,28 @@ def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> 
     return response
 
 
-def _answer(error: HTTPException) -> Response | HTTPException:
-    """Return the page or the problem for an error; redirects and ready responses pass."""
+def _http_error(error: HTTPException) -> Response | HTTPException:
+    """Return the page or the problem for an error. Redirects and ready responses pass."""
     if error.code is None or error.code < HTTPStatus.BAD_REQUEST or error.response is not None:
         return error
     headers = {name: value for name, value in error.get_headers() if name in ("Allow", "Retry-After")}
-    if request.path.startswith("/api/"):
+    if request.path.startswith("/api/") and request.path.count("/") > 2:  # /api/torch.symeig is a page
         return problem(error.code, _DETAILS.get(error.code) or error.description or error.name, headers)
-    page = render_template("error.html", code=error.code, name=error.name, **_help(error.code))
+    page = render_template("error.html", code=error.code, name=error.name, **_suggestions(error.code))
     return Response(page, error.code, headers, mimetype="text/html")
 
 
-def _failed(error: Exception) -> Response | HTTPException:
-    """Answer a fault of ours. What is logged names the kind of error and the places, never its text, which may quote what was pasted."""
-    places = " < ".join(
-        f"{frame.filename}:{frame.lineno} {frame.name}"
-        for frame in reversed(traceback.extract_tb(error.__traceback__)[-6:])
-    )
-    log.error("%s at %s", type(error).__name__, places)
-    return _answer(InternalServerError())
+def _server_error(error: Exception) -> Response | HTTPException:
+    """Answer an unhandled exception with 500, and log it without its text, which may quote what was pasted."""
+    log.error("%s", places(error))
+    return _http_error(InternalServerError())
 
 
-def _help(code: int) -> dict[str, Any]:
-    """Return what a page for that status adds: for a missing entry, entries with a name like it."""
-    if code != HTTPStatus.NOT_FOUND or not request.path.startswith("/e/"):
+def _suggestions(status: int) -> dict[str, Any]:
+    """Return what the page adds: for an unknown slug, entries with a similar one."""
+    if status != HTTPStatus.NOT_FOUND or not request.path.startswith("/e/"):
         return {"similar": []}
-    corpus = current_knowledge().corpus
-    names = difflib.get_close_matches(request.path.removeprefix("/e/")[:80], list(corpus.entries), n=5, cutoff=0.5)
-    return {"similar": [corpus.entries[name] for name in names]}
+    corpus = current_snapshot().corpus
+    slug = request.path.removeprefix("/e/")[:_MAX_SLUG]
+    slugs = difflib.get_close_matches(slug, list(corpus.entries), n=_MAX_SUGGESTIONS, cutoff=0.5)
+    return {"similar": [corpus.entries[slug] for slug in slugs]}

@@ -1,70 +1,94 @@
-"""How many lookups and runs one address may make: a moving window per client, kept in memory and forgotten."""
+"""Rate limits: how many look-ups and runs one client may make, in a moving window."""
 
 from __future__ import annotations
 
+import ipaddress
+import logging
 import math
 import time
-from typing import NamedTuple
+from collections.abc import Mapping
 
 import limits
-from flask import Flask, current_app, request
-from limits.storage import MemoryStorage
+from limits.errors import ConfigurationError, StorageError
+from limits.storage import MemoryStorage, RedisStorage, Storage
 from limits.strategies import MovingWindowRateLimiter
-from werkzeug.exceptions import TooManyRequests
+from werkzeug.exceptions import ServiceUnavailable, TooManyRequests
 
 from webapp.settings import SettingError
 
-__all__ = ["Limits", "allows", "count_feedback", "count_lookup", "count_run", "init_app"]
+__all__ = ["RateLimiter", "client_key"]
+
+log = logging.getLogger("webapp")
+_REDIS_SECONDS = 0.5
+"""How long a request waits for Redis."""
+_RETRY_SECONDS = 10
+_IPV6_PREFIX = 64
+"""Bits of an IPv6 address that name a client: one subscriber is given all addresses that begin with them."""
 
 
-class Limits(NamedTuple):
-    """The rates by name, and what counts against them."""
+class RateLimiter:
+    """Counts requests of each client against named rates.
 
-    limiter: MovingWindowRateLimiter
-    rates: dict[str, list[limits.RateLimitItem]]
+    `rates` maps a setting's name to a rate such as `120/minute`; an empty one is no limit. The counts are in the Redis at that address, or in this
+    process where there is none. `without_redis` says whether everybody gets in while Redis is away (`open`) or nobody (`closed`).
+    """
+
+    def __init__(self, rates: Mapping[str, str], redis: str = "", *, without_redis: str = "open") -> None:
+        """Raises SettingError for a rate, an address or a choice that cannot be read. A Redis that is away is no error."""
+        if without_redis not in ("open", "closed"):
+            raise SettingError(f"KB_WEB_REDIS_GONE={without_redis}: write open or closed")
+        self._rates = {name: _parse(name, rate) for name, rate in rates.items()}
+        self._lets_in = without_redis == "open"
+        self._limiter = MovingWindowRateLimiter(_storage(redis))
+
+    def check(self, name: str, address: str) -> None:
+        """Count one request of the client at that address.
+
+        Raises TooManyRequests (429 with `Retry-After`) when a rate is exceeded, and ServiceUnavailable (503) where the limits are closed because Redis is
+        away.
+        """
+        try:
+            self._count(name, client_key(address))
+        except StorageError as error:
+            log.warning("rate limits: Redis is away: %s", error)
+            if not self._lets_in:
+                raise ServiceUnavailable(retry_after=_RETRY_SECONDS) from error
+
+    def _count(self, name: str, client: str) -> None:
+        for rate in self._rates[name]:
+            if not self._limiter.hit(rate, name, client):
+                reset_time = self._limiter.get_window_stats(rate, name, client).reset_time
+                raise TooManyRequests(retry_after=max(1, math.ceil(reset_time - time.time())))
 
 
-def init_app(app: Flask) -> None:
-    """Read the application's rates. Raises SettingError for one that cannot be read."""
-    rates = {name: _read(name, app.config[name]) for name in ("RATE", "RUN_RATE")}
-    app.extensions["kb-limits"] = Limits(MovingWindowRateLimiter(MemoryStorage()), rates)
+def client_key(address: str) -> str:
+    """Return the key of the client at that address: an IPv4 address, or the network of an IPv6 address' subscriber."""
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(ip, ipaddress.IPv4Address):
+        return str(ip)
+    if ip.ipv4_mapped:
+        return str(ip.ipv4_mapped)
+    return str(ipaddress.ip_network((ip, _IPV6_PREFIX), strict=False))
 
 
-def allows(given: Limits, name: str, client: str) -> bool:
-    """Tell whether a client may ask once more, and if so count it."""
-    return _passed(given, name, client) is None
+def _storage(redis: str) -> Storage:
+    if not redis:
+        return MemoryStorage()
+    if not redis.startswith(("redis://", "rediss://")):
+        raise SettingError(f"KB_REDIS={redis}: write redis://:password@host:6379/0")
+    try:
+        return RedisStorage(
+            redis, wrap_exceptions=True, socket_timeout=_REDIS_SECONDS, socket_connect_timeout=_REDIS_SECONDS
+        )
+    except ConfigurationError as error:
+        raise SettingError(f"KB_REDIS: {error}; pip install 'kb-torch[cluster]'") from None
 
 
-def count_lookup() -> None:
-    """Count one lookup of this request's client. Ends the request with 429 and `Retry-After` when it has made too many."""
-    _count("RATE")
-
-
-def count_run() -> None:
-    """Count one run in the same way."""
-    _count("RUN_RATE")
-
-
-def count_feedback() -> None:
-    """Count one answer to *Did this help?* as a lookup is counted."""
-    _count("RATE")
-
-
-def _read(name: str, rate: str) -> list[limits.RateLimitItem]:
+def _parse(name: str, rate: str) -> list[limits.RateLimitItem]:
     try:
         return limits.parse_many(rate) if rate else []
     except ValueError:
         raise SettingError(f"KB_WEB_{name}={rate}: write a number and a unit, such as 120/minute") from None
-
-
-def _count(name: str) -> None:
-    given: Limits = current_app.extensions["kb-limits"]
-    client = request.remote_addr or ""
-    if passed := _passed(given, name, client):
-        again = given.limiter.get_window_stats(passed, name, client).reset_time
-        raise TooManyRequests(retry_after=max(1, math.ceil(again - time.time())))
-
-
-def _passed(given: Limits, name: str, client: str) -> limits.RateLimitItem | None:
-    """Count one request against each rate of that name; return the first that it exceeds."""
-    return next((rate for rate in given.rates[name] if not given.limiter.hit(rate, name, client)), None)

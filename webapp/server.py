@@ -1,114 +1,128 @@
-"""The production server behind `kb serve`: granian with the application loaded once, before its workers fork."""
+"""The server behind `kb serve`: one process, or several workers behind one listening socket."""
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import logging
 import multiprocessing
 import os
+import signal
 import socket
+import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
-from flask import Flask
-
 from webapp import logs
-from webapp.settings import from_environment
+from webapp.settings import SettingError, from_environment
+from webapp.workers import WorkerError, supervise
 
 __all__ = ["ServeError", "serve"]
 
 log = logging.getLogger("webapp")
-_STOP_SECONDS = 10
-"""How long a request that is under way may take when the server is told to stop."""
+_BACKLOG = 1024
 
 
 class ServeError(RuntimeError):
-    """The server cannot start; its text says why, in one line."""
+    """The server cannot start. The text says why, in one line."""
 
 
 def serve(host: str = "127.0.0.1", port: int = 8000, config: Mapping[str, Any] | None = None) -> None:
-    """Answer requests until SIGINT or SIGTERM; then finish those under way, at most `_STOP_SECONDS` long.
+    """Answer requests until SIGINT or SIGTERM, then finish those in progress.
 
-    `config` overrides settings as in `create_app`. Raises ServeError when the address cannot be had, SettingError for a wrong setting.
+    `config` overrides settings as in `create_app`. Raises ServeError when it cannot listen, SettingError for a wrong setting.
     """
     settings = from_environment() | dict(config or {})
-    _check_address(host, port)
-    with _shared_metrics(int(settings["WORKERS"])):
-        _serve(host, port, settings)
+    workers = int(settings["WORKERS"])
+    with _listen(host, port) as listener, _shared_metrics(workers):
+        logs.configure(settings["LOG"])
+        if not _is_loopback(host):
+            log.warning(
+                "listening on %s, beyond this machine: put a reverse proxy with TLS in front, and see docs/web.md", host
+            )
+        announce = f"http://{f'[{host}]' if ':' in host else host}:{port}/ answers; Ctrl+C stops it"
+        if workers == 1:
+            _serve_in_this_process(listener, settings, lambda: log.info(announce))
+            return
+        log.info("%d workers start", workers)
+        try:
+            supervise(workers, _serve_as_worker, listener, settings)
+        except WorkerError as error:
+            raise ServeError(str(error)) from error
 
 
-def _serve(host: str, port: int, settings: Mapping[str, Any]) -> None:
-    from granian.constants import Interfaces
-    from granian.log import LogLevels
-    from granian.server import Server
+def _serve_in_this_process(listener: socket.socket, settings: Mapping[str, Any], on_ready: Callable[[], None]) -> None:
+    from webapp.app import create_app
+    from webapp.connections import BoundedServer
+    from webapp.services import EXTENSION
 
-    app = _load(settings)
-    if not _is_loopback(host):
-        log.warning(
-            "listening on %s, beyond this machine: put a reverse proxy with TLS in front, and see docs/web.md", host
-        )
-    place = f"[{host}]" if ":" in host else host
-    log.info(
-        "http://%s:%d/ answers from %d entries; Ctrl+C stops it",
-        place,
-        port,
-        len(app.extensions["kb"].current().corpus),
-    )
+    app = create_app(settings)
     for name in app.jinja_env.list_templates():
-        app.jinja_env.get_template(name)  # compiled once, before workers fork, and not while the first reader waits
-    server = Server(
-        "webapp",
-        address=host,
-        port=port,
-        interface=Interfaces.WSGI,
-        workers=settings["WORKERS"],
-        blocking_threads=settings["THREADS"],
-        log_level=LogLevels.error,
-        respawn_failed_workers=True,
-        workers_kill_timeout=_STOP_SECONDS,
-        websockets=False,
-    )
-    server.serve(target_loader=_loader(app, settings), wrap_loader=False)
+        app.jinja_env.get_template(name)  # compiled now and not while the first reader waits
+    server = BoundedServer(app.wsgi_app, listener, threads=app.config["THREADS"], proxies=app.config["PROXIES"])
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: server.stop())
+    _stop_with_parent(server.stop)
+    gc.freeze()  # the entries live as long as the process, and a full collection would walk through them while readers wait
+    on_ready()
+    server.run()
+    if jobs := app.extensions[EXTENSION].jobs:
+        jobs.close()
+
+
+def _serve_as_worker(listener: socket.socket, settings: Mapping[str, Any], on_ready: Callable[[], None]) -> None:
+    """Serve in a spawned process, whose logging is not configured yet."""
+    logs.configure(settings["LOG"])
+
+    def ready() -> None:
+        on_ready()
+        log.info("worker %d is ready", os.getpid())
+
+    try:
+        _serve_in_this_process(listener, settings, ready)
+    except SettingError as error:
+        log.error("%s", error)  # noqa: TRY400 - one line says it
+        sys.exit(1)
+
+
+def _stop_with_parent(stop: Callable[[], None]) -> None:
+    """Stop a worker whose parent has died, because nobody else would."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        stop()
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 @contextmanager
 def _shared_metrics(workers: int) -> Iterator[None]:
-    """Let several workers write their numbers to one folder; must be entered before prometheus_client is imported."""
+    """Let several workers write their metrics to one folder. Must be entered before prometheus_client is imported."""
     if workers == 1 or "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         yield
         return
     with tempfile.TemporaryDirectory(prefix="kb-metrics-") as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
-        yield
+        try:
+            yield
+        finally:
+            del os.environ["PROMETHEUS_MULTIPROC_DIR"]
 
 
-def _loader(app: Flask, settings: Mapping[str, Any]) -> Callable[[], Flask]:
-    """Return what a worker calls for its application: the one that it inherits where workers fork, its own where they are started afresh."""
-    if multiprocessing.get_start_method() == "fork":
-        return lambda: app
-    return partial(_load, dict(settings))
-
-
-def _load(settings: Mapping[str, Any]) -> Flask:
-    from webapp.app import create_app
-
-    app = create_app(settings)
-    logs.configure(app.config["LOG"])
-    return app
-
-
-def _check_address(host: str, port: int) -> None:
-    """Find out before anything is loaded whether the address is free, so that the reason is told plainly."""
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket. `::` listens for IPv4 as well. Raises ServeError."""
     if not 0 < port < 1 << 16:
         raise ServeError(f"no port has the number {port}; choose one from 1 to 65535 with --port")
     try:
-        family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, proto) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        both = host == "::" and socket.has_dualstack_ipv6()
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG, dualstack_ipv6=both)
     except OSError as error:
         raise ServeError(
             f"cannot listen on {host}:{port} ({error.strerror or error}); choose another with --host or --port"

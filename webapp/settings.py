@@ -1,7 +1,8 @@
-"""What an operator can set, each by an environment variable: the one list that the application, the server, the README and docs/web.md read."""
+"""The operator's settings, read from `KB_WEB_` environment variables and `KB_REDIS`: one list for the application, the server and docs/web.md."""
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -9,46 +10,58 @@ from typing import NamedTuple
 __all__ = ["MAX_TEXT_BYTES", "SETTINGS", "Setting", "SettingError", "from_environment", "table"]
 
 PREFIX = "KB_WEB_"
-_TRUTH = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off", ""), False)
+_BOOLEANS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off", ""), False)
 MAX_TEXT_BYTES = 1 << 20
-"""The longest text that is looked up, in bytes of UTF-8: more than any traceback, little enough to be answered at once."""
+"""Length limit of a text to look up, in bytes of UTF-8. No traceback is longer."""
 
 
 class SettingError(ValueError):
-    """An environment variable that cannot be read as what it sets."""
+    """An environment variable has a wrong name or value. The text says what to write instead."""
 
 
 class Setting(NamedTuple):
-    """One setting: its name (the variable is `KB_WEB_` and the name), its default, whose type it has, what it does, and the least number."""
+    """One setting. Its variable is `prefix` and the name; the default has its type; `minimum` holds for numbers."""
 
     name: str
     default: str | int | float | bool
-    what: str
-    least: int = 0
+    description: str
+    minimum: int = 0
+    prefix: str = PREFIX
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return self.prefix + self.name
 
 
 SETTINGS = (
     Setting(
         "URL",
         "",
-        "public address, such as `https://kb.example.org`: canonical links, sitemap and feed name it; empty: links are relative",
+        "public address, such as `https://kb.example.org` or `https://tools.example.org/kb`: canonical links, sitemap and feed name it, "
+        "and links carry its path; empty: links are relative to this host",
     ),
     Setting(
         "PROXIES",
         0,
-        "number of reverse proxies in front whose `X-Forwarded-For`, `X-Forwarded-Host` and `X-Forwarded-Proto` are believed",
+        "number of reverse proxies in front whose `X-Forwarded-For`, `-Host`, `-Proto` and (where `KB_WEB_URL` is empty) `-Prefix` are believed",
     ),
-    Setting("RATE", "120/minute", "lookups that one address may make, in each worker; empty: any number"),
-    Setting("REFRESH", 2.0, "seconds between two looks for entries that changed on disk; 0: never"),
+    Setting("RATE", "120/minute", "lookups that one address may make; empty: any number"),
     Setting(
-        "RECENT",
-        60.0,
-        "seconds for which an answer stays in memory, so that the same question asked again needs no look-up; 0: not at all",
+        "REDIS",
+        "",
+        "address of a Redis, such as `redis://:password@host:6379/0`, in which all workers and machines count requests together; "
+        "empty: each worker counts alone",
+        prefix="KB_",
     ),
-    Setting("WORKERS", 1, "processes that answer", least=1),
-    Setting("THREADS", 4, "threads in each of them", least=1),
+    Setting(
+        "REDIS_GONE", "open", "what the limits do while that Redis is away: `open` lets everybody in, `closed` nobody"
+    ),
+    Setting("REFRESH", 2.0, "seconds between two checks for entries that changed on disk; 0: never"),
+    Setting("WORKERS", 1, "processes that answer", minimum=1),
+    Setting("THREADS", 4, "threads in each of them", minimum=1),
     Setting("RUN", False, "whether readers may run an entry's programs, in a sandbox; needs one worker"),
-    Setting("RUN_SLOTS", 1, "programs that run at the same time; the others queue", least=1),
+    Setting("RUN_SLOTS", 1, "programs that run at the same time; the others queue", minimum=1),
     Setting("RUN_RATE", "12/minute", "programs that one address may start; empty: any number"),
     Setting("RUN_BACKEND", "auto", "the sandbox for that: `auto`, `docker` or `bubblewrap`"),
     Setting(
@@ -56,39 +69,47 @@ SETTINGS = (
         "",
         "SQLite file for counts of what was not answered and of *Did this help?*; empty: neither is kept nor asked",
     ),
-    Setting("METRICS", True, "whether `/metrics` is there"),
+    Setting("METRICS", True, "whether `/metrics` is served"),
     Setting("LOG", "json", "one line per request on standard error as `json` or `text`, or `off`"),
 )
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str | int | float | bool]:
-    """Return every setting by name, from the environment or its default. Raises SettingError for a value of the wrong type."""
-    return {item.name: _read(item, environment.get(PREFIX + item.name)) for item in SETTINGS}
+    """Return every setting by name, from the environment or its default.
+
+    Raises SettingError for a `KB_WEB_` variable that sets nothing and for a value of the wrong type.
+    """
+    names = [setting.name for setting in SETTINGS if setting.prefix == PREFIX]
+    for variable in sorted(environment):
+        if variable.startswith(PREFIX) and variable.removeprefix(PREFIX) not in names:
+            nearest = difflib.get_close_matches(variable.removeprefix(PREFIX), names, n=1, cutoff=0.6)
+            suggestion = f"did you mean {PREFIX}{nearest[0]}?" if nearest else "docs/web.md lists them"
+            raise SettingError(f"{variable} is no setting: {suggestion}")
+    return {setting.name: _parse(setting, environment.get(setting.variable)) for setting in SETTINGS}
 
 
-def _read(item: Setting, value: str | None) -> str | int | float | bool:
+def _parse(setting: Setting, value: str | None) -> str | int | float | bool:
     if value is None:
-        return item.default
-    kind = type(item.default)
-    if kind is bool:
-        if value.lower() in _TRUTH:
-            return _TRUTH[value.lower()]
-        raise SettingError(f"{PREFIX}{item.name}={value}: write true or false")
-    if isinstance(item.default, str):
+        return setting.default
+    if isinstance(setting.default, bool):
+        if value.lower() in _BOOLEANS:
+            return _BOOLEANS[value.lower()]
+        raise SettingError(f"{setting.variable}={value}: write true or false")
+    if isinstance(setting.default, str):
         return value
     number: float | None
     try:
-        number = int(value) if isinstance(item.default, int) else float(value)
+        number = int(value) if isinstance(setting.default, int) else float(value)
     except ValueError:
         number = None
-    if number is None or not item.least <= number < float("inf"):
-        raise SettingError(f"{PREFIX}{item.name}={value}: write a number from {item.least} on")
+    if number is None or not setting.minimum <= number < float("inf"):
+        raise SettingError(f"{setting.variable}={value}: write a number from {setting.minimum} on")
     return number
 
 
 def table() -> str:
-    """Return the settings as a Markdown table, the one in the README and in docs/web.md."""
-    rows = [f"| `{PREFIX}{item.name}` | {_shown(item.default)} | {item.what} |" for item in SETTINGS]
+    """Return the settings as the Markdown table of docs/web.md."""
+    rows = [f"| `{setting.variable}` | {_shown(setting.default)} | {setting.description} |" for setting in SETTINGS]
     return "\n".join(["| variable | default | what it sets |", "|---|---|---|", *rows])
 
 

@@ -14,10 +14,14 @@ COMMANDS = {
     "lookup": "answer a pasted error, or a question",
     "show": "print an entry",
     "list": "list entries by topic, tag or kind",
+    "api": "show since when and until when a name exists",
+    "fits": "show which releases of packages fit together",
     "mcp": "answer coding assistants over the Model Context Protocol",
     "run": "run an entry's repro and fix in the sandbox",
     "check": "find what is wrong with entries",
     "verify": "prove entries by running their programs in the sandbox",
+    "worker": "run the programs of others on this machine, from a queue",
+    "env": "build the environments of entries that require packages",
     "new": "begin an entry from a pasted error",
     "misses": "list what readers asked and no entry answers",
     "index": "build the search index",
@@ -41,7 +45,7 @@ Or let it answer what a program dies of:
 def main(argv: list[str] | None = None) -> int:
     """Run one command; return its exit status."""
     argv = sys.argv[1:] if argv is None else list(argv)
-    if not _folders_taken(argv):
+    if not _take_folders(argv):
         return 2
     if argv[:1] == ["help"]:
         argv = [*argv[1:2], "--help"]
@@ -50,15 +54,15 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     name, rest = argv[0], argv[1:]
     if name not in COMMANDS:
-        return _other(argv)
-    _show_what_can_be_shown()
+        return _run_without_command(argv)
+    _replace_missing_characters()
     from importlib import import_module
 
     from kb.cli.common import Failure
 
     debug = "--debug" in rest
     try:
-        command = import_module(f"kb.cli.{name}_")
+        command = import_module(f"kb.cli.commands.{name}")
         arguments = command.parser().parse_args([word for word in rest if word != "--debug"])
         status: int = command.run(arguments)
         sys.stdout.flush()
@@ -81,21 +85,21 @@ def main(argv: list[str] | None = None) -> int:
     return status
 
 
-def _other(argv: list[str]) -> int:
-    """Do what arguments that begin with no command ask for: the version, or a program's run; else say that there is no such command."""
+def _run_without_command(argv: list[str]) -> int:
+    """Print the version or run a program, if the arguments ask for that; else say that there is no such command. Return the exit status."""
     if argv[0] in ("-V", "--version"):
         from kb import __version__
 
         print(f"kb {__version__}")
         return 0
-    if _program_run(argv):
+    if _run_program(argv):
         return 0
     print(_unknown(argv), file=sys.stderr)
     return 2
 
 
 def _unknown(argv: list[str]) -> str:
-    """Return what to say of a first word that is no command: which one it resembles, or that an error's words belong to kb lookup."""
+    """Return the sentence about a first word that is no command: which command it resembles, or that kb lookup takes an error's words."""
     from difflib import get_close_matches
 
     name = argv[0]
@@ -108,16 +112,16 @@ def _unknown(argv: list[str]) -> str:
     return f"kb: there is no command {short!r}{ask}; kb --help lists the commands"
 
 
-def _show_what_can_be_shown() -> None:
-    """Let standard output print ? for a character that its encoding lacks: an answer with a gap is better than none."""
+def _replace_missing_characters() -> None:
+    """Let standard output print ? for a character that its encoding lacks, because an answer with a gap is better than none."""
     from io import TextIOWrapper
 
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
 
 
-def _folders_taken(argv: list[str]) -> bool:
-    """Take every leading --entries FOLDER from the arguments into KB_ENTRIES; False, with a word to the user, when one is no folder."""
+def _take_folders(argv: list[str]) -> bool:
+    """Move every leading --entries FOLDER from the arguments into KB_ENTRIES; return False, and say why, when one is no folder."""
     while argv and argv[0].partition("=")[0] == "--entries":
         folder = argv.pop(0).partition("=")[2] or (argv.pop(0) if argv else "")
         if not os.path.isdir(folder):  # noqa: PTH112 - no pathlib here: it costs milliseconds
@@ -127,17 +131,20 @@ def _folders_taken(argv: list[str]) -> bool:
     return True
 
 
-def _program_run(argv: list[str]) -> bool:
-    """Run the program that the arguments name, `train.py …` or `-m package …`; False when they name none."""
+def _run_program(argv: list[str]) -> bool:
+    """Run the program that the arguments name, `train.py …`, `-m package …` or `torchrun …`; False when they name none."""
     module = argv[0] == "-m" and len(argv) > 1
-    if not module and not argv[0].endswith(".py"):
+    launcher = argv[0] == "torchrun"
+    if not (module or launcher or argv[0].endswith(".py")):
         return False
-    from kb.script import is_script, run_module, run_script
+    from kb.integrations.script_runner import is_script, run_launcher, run_module, run_script
 
-    if not module and not is_script(argv[0]):
+    if not (module or launcher or is_script(argv[0])):
         return False
     if module:
         run_module(argv[1:])
+    elif launcher:
+        run_launcher(["torch.distributed.run", *argv[1:]])
     else:
         run_script(argv)
     return True
@@ -149,5 +156,5 @@ def _help() -> str:
     return (
         "kb: PyTorch errors, each with a cause and a fix that a sandbox has run.\n\n"
         f"Usage: kb [--entries FOLDER]... COMMAND [ARGUMENTS]\n\nCommands:\n{listing}\n\n"
-        f"{_EXAMPLES}\nkb COMMAND --help tells more of each. --entries adds a folder of your own entries to those that ship."
+        f"{_EXAMPLES}\nkb COMMAND --help says more. --entries adds a folder of your own entries to those that ship."
     )

@@ -1,4 +1,4 @@
-"""What the commands share: parsers and failures that people can act on; colours and sizes come from kb.terminal."""
+"""What the commands share: parsers and failures that people can act on; colours and sizes come from kb.render.terminal."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from kb.terminal import BOLD, DIM, GREEN, RED, YELLOW, Style, language, width
+from kb.render.terminal import BOLD, DIM, GREEN, RED, YELLOW, Style, language, width
 
 if TYPE_CHECKING:
-    from kb.corpus import Corpus
-    from kb.entry import Case
-    from kb.index import Index
+    from kb.corpus.entry import Runnable
+    from kb.corpus.loader import Corpus
+    from kb.index.reader import Index
 
 __all__ = [
     "BOLD",
@@ -24,18 +24,18 @@ __all__ = [
     "Style",
     "add_backend_option",
     "add_sandbox_options",
-    "cases_named",
     "entry_name",
     "language",
     "make_parser",
     "near",
     "ready_index",
+    "runnables_named",
     "width",
 ]
 
 
-class Failure(Exception):  # noqa: N818 - it is said to a person, not caught by a program
-    """Something a person can put right: one line that says what happened and what to do. `status` is the exit status."""
+class Failure(Exception):  # noqa: N818 - it is shown to a person, not caught by a program
+    """What a person can put right; the text is one line that says what happened and what to do. `status` is the exit status."""
 
     def __init__(self, message: str, status: int = 1) -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ class Failure(Exception):  # noqa: N818 - it is said to a person, not caught by 
 def make_parser(name: str, description: str, epilog: str = "") -> argparse.ArgumentParser:
     """Return the parser of a command; every command also takes --debug, which `kb.cli.main` reads.
 
-    Help is as wide as the terminal. The formatter is told so: left to find out, it imports shutil, 2 ms of every look-up.
+    Help is as wide as the terminal. The width is passed to the formatter, because finding it out imports shutil, 2 ms of every look-up.
     """
     parser = argparse.ArgumentParser(
         prog=f"kb {name}",
@@ -58,7 +58,7 @@ def make_parser(name: str, description: str, epilog: str = "") -> argparse.Argum
 
 
 def add_backend_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that says in which sandbox programs run."""
+    """Add the option for the sandbox that programs run in."""
     parser.add_argument(
         "--backend",
         choices=("auto", "docker", "bubblewrap", "process"),
@@ -76,22 +76,22 @@ def add_sandbox_options(parser: argparse.ArgumentParser) -> None:
 
 
 def ready_index() -> Index:
-    """Open the index; where it has to be built first, say so on a terminal: seconds of silence look like a command that hangs."""
-    from kb.index import open_index
-    from kb.store import StoreError
+    """Open the index. Where it has to be built first, print so on a terminal, because seconds of silence look like a command that hangs."""
+    from kb.index.manager import open_index
+    from kb.index.storage import StorageError
 
-    def first() -> None:
+    def on_first_build() -> None:
         if sys.stderr.isatty():
             print("Building the search index; this is done once and takes some seconds.", file=sys.stderr)
 
     try:
-        return open_index(first=first)
-    except StoreError as error:
+        return open_index(on_first_build=on_first_build)
+    except StorageError as error:
         raise Failure(str(error)) from error
 
 
 def entry_name(given: str, slugs: Iterable[str]) -> str:
-    """Return SLUG or SLUG/CASE for it, and for what kb prints elsewhere: TOPIC/SLUG, or the path of the entry's file."""
+    """Return SLUG or SLUG/NAME for an entry's name as it is given: also as TOPIC/SLUG, or as the path of the entry's file."""
     known = set(slugs)
     parts = given.removesuffix(".md").split("/")
     start = next((at for at, part in enumerate(parts) if part in known), None)
@@ -99,16 +99,16 @@ def entry_name(given: str, slugs: Iterable[str]) -> str:
 
 
 def near(word: str, known: Iterable[str], otherwise: str) -> str:
-    """Return the end of a sentence that says what there is not: what the word resembles, or else `otherwise`."""
+    """Return the end of a sentence about an unknown word: the known words that it resembles, or else `otherwise`."""
     from difflib import get_close_matches
 
-    found = get_close_matches(word.lower(), list(known), 3, 0.4)
-    return f"; did you mean {' or '.join(found)}?" if found else f"; {otherwise}"
+    similar = get_close_matches(word.lower(), list(known), 3, 0.4)
+    return f"; did you mean {' or '.join(similar)}?" if similar else f"; {otherwise}"
 
 
-def cases_named(corpus: Corpus, given: Sequence[str]) -> list[Case]:
-    """Return the cases that SLUG or SLUG/CASE name, as `entry_name` reads them; all where none is given."""
-    from kb.verify import select
+def runnables_named(corpus: Corpus, given: Sequence[str]) -> list[Runnable]:
+    """Return the cases and checks that SLUG or SLUG/NAME name, as `entry_name` reads them; all where none is given."""
+    from kb.verify.verifier import select
 
     known = [*corpus.entries, *corpus.redirects]
     try:
@@ -118,11 +118,11 @@ def cases_named(corpus: Corpus, given: Sequence[str]) -> list[Case]:
 
 
 def _no_entry(given: str, corpus: Corpus) -> Failure:
-    """Return the failure for an entry or case that there is not, or whose file has faults and was left out."""
-    slug, _, case = given.partition("/")
+    """Return the failure for an entry, case or check that does not exist, or whose file has faults and was left out."""
+    slug, _, name = given.partition("/")
     if (entry := corpus.get(slug)) is not None:
-        names = ", ".join(found.id for found in entry.cases)
-        return Failure(f"{slug} has no case {case!r}; there is {names}", 2)
+        names = ", ".join(known.id for known in entry.runnables)
+        return Failure(f"{slug} has no case or check {name!r}; there is {names}", 2)
     for fault in corpus.faults:
         if fault.path.endswith(f"/{slug}.md"):
             return Failure(f"{fault.path} has faults and is left out; kb check {fault.path} lists them", 2)

@@ -15,23 +15,23 @@ NEVER_AUTOMATIC = {"process"}
 
 
 def backends(options: Options = DEFAULTS) -> list[BackendStatus]:
-    """Each backend and whether it works here, strongest first."""
+    """Return each backend's status, strongest first."""
     return [make(options).status() for make in BACKENDS.values()]
 
 
 def choose(name: str = "auto", options: Options = DEFAULTS) -> Backend:
-    """The backend `name`; "auto" is the strongest that works, never `process`.
+    """Return the backend of that name; "auto" is the strongest that works, never `process`.
 
     Raises BackendUnavailable, whose message says for each candidate what is missing.
     """
     if name != "auto" and name not in BACKENDS:
         raise BackendUnavailable(f"no sandbox backend is called {name!r}; there are {', '.join(BACKENDS)}")
-    wanted = [name] if name != "auto" else [each for each in BACKENDS if each not in NEVER_AUTOMATIC]
+    candidates = [name] if name != "auto" else [backend for backend in BACKENDS if backend not in NEVER_AUTOMATIC]
     reasons = []
-    for each in wanted:
-        backend = BACKENDS[each](options)
+    for candidate in candidates:
+        backend = BACKENDS[candidate](options)
         status = backend.status()
         if status.works:
             return backend
-        reasons.append(f"{each}: {status.detail}")
+        reasons.append(f"{candidate}: {status.detail}")
     raise BackendUnavailable("no sandbox works here. " + "; ".join(reasons))

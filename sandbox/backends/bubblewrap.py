@@ -7,13 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from sandbox import cgroup, interpreter, policy
-from sandbox.backends.process import job, require_trust
-from sandbox.link import Death, PipeLink
-from sandbox.model import DEFAULTS, BackendStatus, Limits, Options, Setup
-from sandbox.worker import Started, arguments
+from sandbox.backends.process import job, not_installed, package_folders, require_trust
+from sandbox.model import DEFAULTS, BackendStatus, Limits, Options, WorkerSpec
+from sandbox.transport import ExitReport, PipeTransport
+from sandbox.worker import WorkerHandle, arguments
 
 ENTER = 'while [ "$1" != -- ]; do echo 0 > "$1" || exit 1; shift; done; shift; exec "$@"'
 INSTALL = "install the package bubblewrap (apt, dnf, pacman and apk know it by that name)"
@@ -26,23 +27,27 @@ class Bubblewrap:
 
     def __init__(self, options: Options = DEFAULTS) -> None:
         self._python = options.python
+        self._environment = options.environment
 
     def status(self) -> BackendStatus:
-        """Tells whether it works here, found by trying."""
+        """Return whether bubblewrap starts a Python here; see Backend."""
+        if self._environment and not self._environment.packages().is_dir():
+            return BackendStatus(self.name, False, not_installed(self._environment))
         return BackendStatus(self.name, *_try(self._python))
 
     def sweep(self) -> None:
-        """Removes what interrupted runs left behind."""
+        """Remove what interrupted runs left behind; see Backend."""
         cgroup.sweep()
 
-    def launch(self, setup: Setup) -> Started:
-        """Starts a worker; does not wait for it."""
-        if setup.device == "cuda":
-            require_trust(setup)
+    def launch(self, spec: WorkerSpec) -> WorkerHandle:
+        """Start a worker; see Backend."""
+        if spec.device == "cuda":
+            require_trust(spec)
         python = interpreter.inspect(self._python)
-        group = cgroup.create(setup.memory, setup.pids, setup.cpus)
+        group = cgroup.create(spec.memory, spec.pids, spec.cpus)
         etc = {name: _memory_file(text) for name, text in policy.ETC.items()}
-        command = [*_command(setup, python, group, etc), python.executable, *arguments()]
+        packages = package_folders(self._environment)
+        command = [*_command(spec, python, group, etc, packages), python.executable, *arguments()]
         if group:
             command = ["/bin/sh", "-c", ENTER, "sh", *group.entrances(), "--", *command]
         try:
@@ -59,12 +64,12 @@ class Bubblewrap:
             for descriptor in etc.values():
                 os.close(descriptor)
 
-        def bury() -> Death:
+        def cleanup() -> ExitReport:
             if not group:
-                return Death()
-            death = Death(group.killed_for_memory())
+                return ExitReport()
+            report = ExitReport(group.killed_for_memory())
             group.remove()
-            return death
+            return report
 
         settings = {
             "uid": policy.UID,
@@ -74,32 +79,35 @@ class Bubblewrap:
         }
         shared = [policy.TMP, *policy.SHARED]
         unlimited = group is None
-        return Started(
-            PipeLink(process, bury),
+        return WorkerHandle(
+            PipeTransport(process, cleanup),
             settings,
             lambda program: job(program, watched=unlimited, shared=shared, processes=unlimited),
         )
 
 
 def _command(
-    setup: Setup, python: interpreter.Interpreter, group: cgroup.Group | None, etc: dict[str, int]
+    spec: WorkerSpec,
+    python: interpreter.Interpreter,
+    group: cgroup.Group | None,
+    etc: dict[str, int],
+    packages: Sequence[str] = (),
 ) -> list[str]:
-    """bubblewrap with its options, up to the program to start.
+    """Return bubblewrap's command line up to the program to start; `packages` are folders to import from, beside the interpreter's own.
 
-    As root it keeps the right to change user, which the worker uses first of all to become nobody; as anybody else a
-    user namespace does that.
+    As root it keeps the right to change user, and the worker uses it first of all to become nobody. For other users a user namespace does that.
     """
     user = policy.BUBBLEWRAP_ROOT if os.geteuid() == 0 else policy.BUBBLEWRAP_USER
     command = [shutil.which("bwrap") or "bwrap", *policy.BUBBLEWRAP, *user]
-    for name, value in policy.environment(policy.TMP, python.extra).items():
+    for name, value in policy.environment(policy.TMP, *packages, python.extra).items():
         command += ["--setenv", name, value]
     command += _system_mounts()
-    for folder, size in ((policy.TMP, setup.tmp), ("/dev/shm", setup.shm)):
+    for folder, size in ((policy.TMP, spec.tmp), ("/dev/shm", spec.shm)):
         command += ["--perms", "1777", "--size", str(size), "--tmpfs", folder]
-    for folder in python.folders:
+    for folder in (*python.folders, *packages):
         if not any(folder == system or folder.startswith(system + "/") for system in policy.SYSTEM):
             command += [*_parents(folder), "--ro-bind", folder, folder]
-    for device in sorted(Path("/dev").glob("nvidia*")) if setup.device == "cuda" else []:
+    for device in sorted(Path("/dev").glob("nvidia*")) if spec.device == "cuda" else []:
         command += ["--dev-bind", str(device), str(device)]
     for name, descriptor in etc.items():
         command += ["--perms", "0444", "--ro-bind-data", str(descriptor), f"/etc/{name}"]
@@ -109,7 +117,7 @@ def _command(
 
 
 def _system_mounts() -> list[str]:
-    """Options for the host's system folders, a new /proc and /dev, and the few files beside them that Python reads."""
+    """Return the options for the host's system folders, a new /proc and /dev, and the few files beside them that Python reads."""
     options = []
     for folder in policy.SYSTEM:
         if Path(folder).is_symlink():
@@ -123,7 +131,7 @@ def _system_mounts() -> list[str]:
 
 
 def _parents(folder: str) -> list[str]:
-    """Options that make the folders above a mount, which bubblewrap alone would close to all but root."""
+    """Return the options that make the folders above a mount; bubblewrap by itself would close them to all but root."""
     above = [str(parent) for parent in reversed(PurePosixPath(folder).parents)][1:]
     return [option for parent in above for option in ("--perms", "0755", "--dir", parent)]
 
@@ -137,30 +145,30 @@ def _memory_file(text: str) -> int:
 
 @functools.cache
 def _try(python: str | None) -> tuple[bool, str]:
-    """Whether bubblewrap starts a Python here, and one line about it."""
+    """Return whether bubblewrap starts a Python here, and one line about it."""
     if sys.platform != "linux":
         return False, "needs Linux"
     bwrap = shutil.which("bwrap")
     if not bwrap:
         return False, INSTALL
     try:
-        asked = subprocess.run([bwrap, "--version"], capture_output=True, text=True, timeout=10, check=True)
-        version = asked.stdout.split()[-1]
+        printed = subprocess.run([bwrap, "--version"], capture_output=True, text=True, timeout=10, check=True)
+        version = printed.stdout.split()[-1]
         etc: dict[str, int] = {}
         limits = Limits()
-        setup = Setup(limits.memory, limits.pids, limits.shm, limits.tmp, limits.cpus, 0, "cpu", ())
+        spec = WorkerSpec(limits.memory, limits.pids, limits.shm, limits.tmp, limits.cpus, 0, "cpu", ())
         inside = interpreter.inspect(python)
-        command = [*_command(setup, inside, None, etc), inside.executable, "-c", "print(42)"]
+        command = [*_command(spec, inside, None, etc), inside.executable, "-c", "print(42)"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, IndexError, subprocess.SubprocessError) as error:
         return False, f"bwrap does not run: {error}"
     if done.stdout.strip() != "42":
-        said = done.stderr.strip().splitlines() or ["no reason given"]
-        return False, f"bwrap {version} refuses: {said[-1][:200]}; it needs unprivileged user namespaces or root"
+        reasons = done.stderr.strip().splitlines() or ["no reason given"]
+        return False, f"bwrap {version} refuses: {reasons[-1][:200]}; it needs unprivileged user namespaces or root"
     group = cgroup.create(limits.memory, limits.pids, limits.cpus)
     if group:
         group.remove()
-        held = f"memory and processes held by control groups (v{group.version})"
+        limits_by = f"memory and processes held by control groups (v{group.version})"
     else:
-        held = "memory and processes held by rlimits and by watching, as no control group is writable"
-    return True, f"bwrap {version}, {held}"
+        limits_by = "memory and processes held by rlimits and by watching, as no control group is writable"
+    return True, f"bwrap {version}, {limits_by}"

@@ -9,14 +9,15 @@ import struct
 from typing import Any
 
 from sandbox import policy
-from sandbox.backends.leftovers import owned_name, stale
 from sandbox.backends.process import job, require_trust
-from sandbox.link import Answers, Death, last_line
-from sandbox.model import DEFAULTS, BackendStatus, Options, SandboxError, Setup
-from sandbox.worker import Started, arguments
+from sandbox.environments import IMAGE_PACKAGES
+from sandbox.leftovers import owned_name, stale
+from sandbox.model import DEFAULTS, BackendStatus, Options, SandboxError, WorkerSpec
+from sandbox.transport import KEPT_ERRORS, ExitReport, ResponseReader, last_line
+from sandbox.worker import WorkerHandle, arguments
 
 PREPARE = "sandbox/engine/prepare.sh builds it"
-_HEADER = struct.Struct(">BxxxI")  # of each piece that the engine sends: its stream (2 is stderr) and its length
+_HEADER = struct.Struct(">BxxxI")  # before each piece that the engine sends: its stream (2 is stderr) and its length
 
 
 class Docker:
@@ -27,11 +28,12 @@ class Docker:
     def __init__(self, options: Options = DEFAULTS) -> None:
         self._runtime = options.runtime
         self._image = options.image or policy.IMAGE
+        self._installation = None if options.image else options.environment
 
     def status(self) -> BackendStatus:
-        """Tells whether it works here, found by trying."""
+        """Return whether an engine answers and has runtime and image; see Backend."""
         try:
-            client = _client()
+            client = connect()
         except SandboxError as error:
             return BackendStatus(self.name, False, str(error))
         with contextlib.closing(client):
@@ -43,20 +45,29 @@ class Docker:
                 )
             if not client.images(self._image):
                 return BackendStatus(self.name, False, f"the engine has no image {self._image}: {PREPARE}")
-            return BackendStatus(self.name, True, f"engine {info['ServerVersion']}, runtime {runtime}, {self._image}")
+            if not client.images(image := self._environment_image(client)):
+                return BackendStatus(self.name, False, f"the engine has no image {image}, which is of an environment")
+            return BackendStatus(self.name, True, f"engine {info['ServerVersion']}, runtime {runtime}, {image}")
+
+    def _environment_image(self, client: Any) -> str:
+        """Return the name of the image that programs run in."""
+        if self._installation is None:
+            return self._image
+        return self._installation.image(client.inspect_image(self._image)["Id"])
 
     def sweep(self) -> None:
-        """Removes what interrupted runs left behind."""
-        with contextlib.closing(_client()) as client:
-            for found in client.containers(all=True, filters={"label": f"{policy.LABEL}.host={socket.gethostname()}"}):
-                if any(stale(name.lstrip("/")) for name in found["Names"]):
-                    _remove(client, found["Id"])
+        """Remove what interrupted runs left behind; see Backend."""
+        with contextlib.closing(connect()) as client:
+            label = {"label": f"{policy.LABEL}.host={socket.gethostname()}"}
+            for container in client.containers(all=True, filters=label):
+                if any(stale(name.lstrip("/")) for name in container["Names"]):
+                    _remove(client, container["Id"])
 
-    def launch(self, setup: Setup) -> Started:
-        """Starts a worker; does not wait for it."""
-        client = _client()
+    def launch(self, spec: WorkerSpec) -> WorkerHandle:
+        """Start a worker; see Backend."""
+        client = connect()
         try:
-            link = ContainerLink(client, self._create(client, setup))
+            transport = ContainerTransport(client, self._create(client, spec))
         except BaseException:
             client.close()
             raise
@@ -66,31 +77,32 @@ class Docker:
             "tmp": policy.TMP,
             "shared": list(policy.SHARED),
         }
-        return Started(link, settings, lambda program: job(program, watched=self._gvisor(), shared=[]))
+        return WorkerHandle(transport, settings, lambda program: job(program, watched=self._gvisor(), shared=[]))
 
     def _gvisor(self) -> bool:
         return "runsc" in (self._runtime or "")
 
-    def _create(self, client: Any, setup: Setup) -> str:
-        """The id of a new container; it is not started yet."""
+    def _create(self, client: Any, spec: WorkerSpec) -> str:
+        """Return the id of a new container that is not started yet."""
         from docker.errors import APIError
         from docker.types import DeviceRequest
 
-        host = policy.container(setup, gvisor=self._gvisor())
+        host = policy.container(spec, gvisor=self._gvisor())
         if self._runtime:
             host["runtime"] = self._runtime
-        if setup.device == "cuda":
-            require_trust(setup)
-            host["device_requests"] = [DeviceRequest(count=setup.gpus, capabilities=[["gpu"]])]
+        if spec.device == "cuda":
+            require_trust(spec)
+            host["device_requests"] = [DeviceRequest(count=spec.gpus, capabilities=[["gpu"]])]
+        packages = (IMAGE_PACKAGES,) if self._installation else ()
         try:
             created = client.create_container(
-                self._image,
+                self._environment_image(client),
                 arguments(),
                 entrypoint=["python3"],
                 name=owned_name(),
                 labels={f"{policy.LABEL}.host": socket.gethostname()},
                 user=f"{policy.UID}:{policy.UID}",
-                environment={**policy.environment(policy.TMP), "PATH": policy.CONTAINER_PATH},
+                environment={**policy.environment(policy.TMP, *packages), "PATH": policy.CONTAINER_PATH},
                 hostname=policy.HOSTNAME,
                 working_dir="/",
                 stdin_open=True,
@@ -101,7 +113,7 @@ class Docker:
         return str(created["Id"])
 
 
-class ContainerLink:
+class ContainerTransport:
     """The conversation with a worker that is a container's first process."""
 
     def __init__(self, client: Any, container: str) -> None:
@@ -110,7 +122,7 @@ class ContainerLink:
         self._client = client
         self._container = container
         self._errors = b""
-        self._death: Death | None = None
+        self._report: ExitReport | None = None
         self._attached: Any = None
         try:
             self._attached = client.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
@@ -119,55 +131,55 @@ class ContainerLink:
             client.start(container)
         except (APIError, OSError) as error:
             _remove(client, container)
-            self._hang_up()
+            self._disconnect()
             reason = _reason(error)
             if "gpu" in reason:
                 reason = "the engine has no GPU to give (it needs an NVIDIA GPU and the NVIDIA container toolkit)"
             raise SandboxError(f"docker does not start the container: {reason}") from error
-        self._answers = Answers(self._read)
+        self._responses = ResponseReader(self._read)
 
     def _read(self) -> bytes:
-        """The next piece of standard output; empty at the end."""
+        """Return the next piece of standard output; empty at the end."""
         while header := self._exactly(_HEADER.size):
             stream, size = _HEADER.unpack(header)
             data = self._exactly(size)
             if stream != 2:
                 return data
-            self._errors = (self._errors + data)[-4096:]
+            self._errors = (self._errors + data)[-KEPT_ERRORS:]
         return b""
 
     def _exactly(self, size: int) -> bytes:
-        data = b""
+        data = bytearray()
         while len(data) < size:
             piece = self._socket.recv(min(size - len(data), 1 << 16))
             if not piece:
                 return b""
             data += piece
-        return data
+        return bytes(data)
 
     def send(self, line: bytes) -> None:
-        """Sends one line."""
+        """Send one line; see Transport."""
         self._socket.sendall(line)
 
     def receive(self, timeout: float) -> dict[str, Any] | None:
-        """Returns the next answer; see Link."""
-        return self._answers.receive(timeout)
+        """Return the next response; see Transport."""
+        return self._responses.receive(timeout)
 
-    def close(self) -> Death:
-        """Ends the worker; see Link."""
-        if self._death is None:
-            self._answers.stop()
+    def close(self) -> ExitReport:
+        """End the worker; see Transport."""
+        if self._report is None:
+            self._responses.stop()
             state: dict[str, Any] = {}
             with contextlib.suppress(Exception):
                 state = self._client.inspect_container(self._container)["State"]
             exited = "" if state.get("Running") else f"its first process ended with status {state.get('ExitCode')}"
-            self._death = Death(bool(state.get("OOMKilled")), last_line(self._errors) or exited)
+            self._report = ExitReport(bool(state.get("OOMKilled")), last_line(self._errors) or exited)
             _remove(self._client, self._container)
-            self._hang_up()
+            self._disconnect()
             self._client.close()
-        return self._death
+        return self._report
 
-    def _hang_up(self) -> None:
+    def _disconnect(self) -> None:
         if self._attached is not None:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
@@ -175,8 +187,8 @@ class ContainerLink:
             self._socket.close()
 
 
-def _client() -> Any:
-    """A client of its own for each thread; raises SandboxError with what to do when no engine answers."""
+def connect(timeout: int = 60) -> Any:
+    """Return a client for this thread alone, which waits so many seconds for an answer. Raises SandboxError with what to do when no engine answers."""
     try:
         import docker
         from docker.errors import DockerException
@@ -184,7 +196,7 @@ def _client() -> Any:
     except ImportError as error:
         raise SandboxError("the docker package is not installed: pip install 'kb-torch[sandbox]'") from error
     try:
-        client = docker.APIClient(timeout=60, version="auto", **kwargs_from_env())
+        client = docker.APIClient(timeout=timeout, version="auto", **kwargs_from_env())
         client.ping()
     except (DockerException, OSError) as error:
         where = os.environ.get("DOCKER_HOST", "the default socket")
@@ -197,7 +209,7 @@ def _reason(error: Exception) -> str:
 
 
 def _remove(client: Any, container: str) -> None:
-    """Kills and removes a container; one that is already gone is what is wanted."""
+    """Kill and remove a container; one that is already gone is fine."""
     from docker.errors import APIError
 
     with contextlib.suppress(APIError, OSError):

@@ -1,4 +1,4 @@
-"""A plain child process with rlimits: no isolation. For one's own checkout, and only when asked for by name."""
+"""A plain child process with rlimits and no isolation: for your own checkout, and only when named explicitly."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from sandbox import interpreter, policy
-from sandbox.backends.leftovers import owned_name, stale
-from sandbox.link import Death, PipeLink
-from sandbox.model import DEFAULTS, BackendStatus, Options, Program, SandboxError, Setup
-from sandbox.worker import Started, arguments
+from sandbox.environments import Installation
+from sandbox.leftovers import owned_name, stale
+from sandbox.model import DEFAULTS, BackendStatus, Options, Program, SandboxError, WorkerSpec
+from sandbox.transport import ExitReport, PipeTransport
+from sandbox.worker import WorkerHandle, arguments
 
 
 class Process:
@@ -22,19 +23,22 @@ class Process:
 
     def __init__(self, options: Options = DEFAULTS) -> None:
         self._python = options.python
+        self._environment = options.environment
 
     def status(self) -> BackendStatus:
-        """Tells whether it works here, found by trying."""
+        """Return that it works everywhere; see Backend."""
+        if self._environment and not self._environment.packages().is_dir():
+            return BackendStatus(self.name, False, not_installed(self._environment))
         return BackendStatus(self.name, True, "no isolation: for your own checkout only, never chosen by itself")
 
     def sweep(self) -> None:
-        """Removes what interrupted runs left behind."""
+        """Remove what interrupted runs left behind; see Backend."""
         for folder in Path(tempfile.gettempdir()).glob(f"{policy.NAME}-*"):
             if folder.is_dir() and not folder.is_symlink() and stale(folder.name):
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def launch(self, setup: Setup) -> Started:  # noqa: ARG002  # nothing here holds a worker to it
-        """Starts a worker; does not wait for it."""
+    def launch(self, spec: WorkerSpec) -> WorkerHandle:  # noqa: ARG002  # nothing here enforces it
+        """Start a worker; see Backend."""
         python = interpreter.inspect(self._python)
         folder = tempfile.mkdtemp(prefix=owned_name() + "-")
         process = subprocess.Popen(
@@ -43,13 +47,13 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=folder,
-            env=policy.environment(folder, python.extra),
+            env=policy.environment(folder, *package_folders(self._environment), python.extra),
             start_new_session=True,
         )
 
-        def bury() -> Death:
+        def cleanup() -> ExitReport:
             shutil.rmtree(folder, ignore_errors=True)
-            return Death()
+            return ExitReport()
 
         settings: dict[str, Any] = {
             "uid": None,
@@ -57,11 +61,23 @@ class Process:
             "tmp": folder,
             "shared": [],
         }
-        return Started(PipeLink(process, bury), settings, lambda program: job(program, watched=True, shared=[]))
+        return WorkerHandle(
+            PipeTransport(process, cleanup), settings, lambda program: job(program, watched=True, shared=[])
+        )
+
+
+def package_folders(installation: Installation | None) -> list[str]:
+    """Return the folder with the packages of an environment, in a list; none where there is no environment."""
+    return [str(installation.packages())] if installation else []
+
+
+def not_installed(installation: Installation) -> str:
+    """Return why a backend without images cannot run programs of this environment."""
+    return f"there is no folder {installation.folder()}, which is of an environment"
 
 
 def job(program: Program, *, watched: bool, shared: list[str], processes: bool = False) -> dict[str, Any]:
-    """What a worker is told of one program; `watched` where it has to count memory and processes itself."""
+    """Return what a worker is sent for one program; `watched` where the worker has to count memory and processes itself."""
     limits = program.limits
     return {
         "source": program.source,
@@ -77,7 +93,7 @@ def job(program: Program, *, watched: bool, shared: list[str], processes: bool =
     }
 
 
-def require_trust(setup: Setup) -> None:
-    """Raises SandboxError for a worker that would get a GPU without the caller's word that its programs are reviewed."""
-    if not setup.trust_gpu:
+def require_trust(spec: WorkerSpec) -> None:
+    """Raise SandboxError for a worker that would get a GPU although the caller has not declared its programs reviewed."""
+    if not spec.trust_gpu:
         raise SandboxError("a GPU is no security boundary: only for reviewed programs, with trust_gpu (--trust-gpu)")

@@ -1,7 +1,15 @@
-"""What a worker gives up before it imports anything: its user, new privileges, and system calls no program needs.
+"""What a worker gives up before it imports anything: its user, new privileges, and system calls that no program needs.
 
-The filter refuses with EPERM; under Docker it stands on top of the engine's own. Numbers are those of the kernel's
+The filter is classic BPF and refuses calls with EPERM; under Docker it applies in addition to the engine's own. The numbers are those of the kernel's
 `unistd_64.h` (x86_64) and `asm-generic/unistd.h` (aarch64).
+
+Standard ways that were passed over:
+
+* libseccomp and its Python bindings: this code runs in any image and any interpreter that has Python alone, and arrives as source over a pipe, so it
+  can depend on nothing but the standard library.
+* A seccomp profile for Docker, `--seccomp` for bubblewrap: each backend would get its own policy in its own format, and gVisor ignores the first.
+* nsjail, firejail, systemd-run: they start one program each. The worker imports torch before the first program and then forks, which they cannot.
+* Landlock: it restricts files only, and file systems are read-only or private to the sandbox already.
 """
 
 from __future__ import annotations
@@ -22,6 +30,7 @@ REFUSED: dict[str, tuple[int, int | None]] = {
     "process_vm_writev": (311, 271),
     "pidfd_getfd": (438, 438),
     "kcmp": (312, 272),
+    "sched_setattr": (314, 274),
     "migrate_pages": (256, 238),
     "move_pages": (279, 239),
     # file systems and namespaces
@@ -104,8 +113,8 @@ def _argument(index: int) -> int:
     return _ARGS + 8 * index
 
 
-def program(machine: str) -> bytes:
-    """The filter as classic BPF for `machine`; ValueError where the architecture is not known."""
+def compile_filter(machine: str) -> bytes:
+    """Return the filter for `machine`. Raises ValueError for an architecture without a system call table."""
     if machine not in _ARCHITECTURES:
         raise ValueError(f"no system call table for {machine}")
     column, arch = _ARCHITECTURES[machine]
@@ -138,13 +147,13 @@ def program(machine: str) -> bytes:
         allow,
         _op(_LOAD, _argument(0)),
     ]
-    filters += [_op(_EQUAL, family, len(FAMILIES) - place + 3) for place, family in enumerate(FAMILIES)]
+    filters += [_op(_EQUAL, family, len(FAMILIES) - index + 3) for index, family in enumerate(FAMILIES)]
     filters += [_op(_EQUAL, NETLINK, 0, 2), _op(_LOAD, _argument(2)), _op(_EQUAL, 0, 1), refuse, allow]
     return b"".join(filters)
 
 
 def give_up(uid: int | None, seccomp: bool) -> None:
-    """Becomes `uid` for good, closes itself to others of that user, and installs the filter."""
+    """Become `uid` for good, close this process to others of that user, and install the filter."""
     if uid is not None and os.geteuid() == 0:
         os.setgroups([])
         os.setresgid(uid, uid, uid)
@@ -157,7 +166,7 @@ def give_up(uid: int | None, seccomp: bool) -> None:
         _prctl(libc, _PR_SET_PDEATHSIG, signal.SIGKILL)  # the change of user has cleared bubblewrap's
     hide(True)
     if seccomp:
-        code = program(platform.machine())
+        code = compile_filter(platform.machine())
         buffer = ctypes.create_string_buffer(code, len(code))
         header = struct.pack("HP", len(code) // 8, ctypes.addressof(buffer))
         _prctl(libc, _PR_SET_NO_NEW_PRIVS, 1)
@@ -165,7 +174,7 @@ def give_up(uid: int | None, seccomp: bool) -> None:
 
 
 def hide(hidden: bool) -> None:
-    """Closes (or opens) this process's memory, descriptors and environment to other processes of its user."""
+    """Close (or open) this process's memory, descriptors and environment to other processes of its user."""
     if os.uname().sysname == "Linux":
         _prctl(ctypes.CDLL(None, use_errno=True), _PR_SET_DUMPABLE, 0 if hidden else 1)
 

@@ -8,7 +8,7 @@ from werkzeug.serving import make_server
 
 from tests import small_corpus
 from webapp import create_app
-from webapp.knowledge import Library
+from webapp.snapshot import SnapshotProvider
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -27,12 +27,12 @@ def site(tmp_path_factory):
     misses = str(tmp_path_factory.mktemp("misses") / "misses.sqlite")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        patch.setattr("webapp.running.run_case", pretend_to_run)
         app = create_app(
             {
-                "LIBRARY": Library([entries], refresh_seconds=0),
+                "SNAPSHOTS": SnapshotProvider([entries], refresh_seconds=0),
                 "RATE": "",
                 "RUN": True,
+                "RUN_CASE": pretend_to_run,
                 "RUN_RATE": "",
                 "MISSES": misses,
             }

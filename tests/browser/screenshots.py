@@ -26,7 +26,13 @@ UNKNOWN = """Traceback (most recent call last):
     sample = table[key]
 KeyError: 'user_id'
 """
+TWO_DEVICES = """Traceback (most recent call last):
+  File "/home/me/train.py", line 41, in main
+    logits = model(images)
+RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cuda:1!
+"""
 PICTURES = {
+    "page-causes": (TWO_DEVICES, {"locale": "en-US", "color_scheme": "light"}, 1280),
     "page": (PASTE, {"locale": "en-US", "color_scheme": "light"}, 1280),
     "page-dark": (PASTE, {"locale": "en-US", "color_scheme": "dark"}, 1280),
     "page-chinese": (PASTE, {"locale": "zh-CN", "color_scheme": "light"}, 1280),
@@ -44,7 +50,7 @@ def take(browser: Browser, address: str, name: str, paste: str, options: dict, w
     if paste:
         page.fill("#text", paste)
         page.keyboard.press("Control+Enter")
-        page.locator("#answer .verdict").wait_for()
+        page.locator("#answer .found").wait_for()
     page.evaluate("() => { document.activeElement.blur(); scrollTo({ top: 0, behavior: 'instant' }); }")
     page.screenshot(path=DOCS / f"{name}.png", full_page=True)
     context.close()

@@ -5,16 +5,16 @@ import threading
 import pytest
 
 import sandbox
-from kb.preview import Preview
-from kb.verify import Environment, Run, Verdict
+from kb.authoring.live_preview import Preview
+from kb.verify.verifier import Environment, Run, Verdict
 from tests import small_corpus
-from webapp.preview import create_preview, server
+from webapp.preview_app import create_preview, make_preview_server
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def previewed(tmp_path, good_entry, monkeypatch):
+def previewed(tmp_path, good_entry):
     """A served preview: its address and its file. kb verify answers that the case passed."""
     path = small_corpus.write(tmp_path) / "tensors" / "add-two.md"
     path.parent.mkdir()
@@ -22,11 +22,10 @@ def previewed(tmp_path, good_entry, monkeypatch):
 
     def verify(corpus, cases, index, **options):
         outcome = sandbox.Outcome("repro", "exit", 1, stderr="RuntimeError: from the sandbox\n", seconds=0.25)
-        return Run((Verdict(cases[0], "passed", repro=outcome),), Environment("2.13.0+cpu", "bubblewrap"))
+        return Run((Verdict(cases[0], "passed", outcomes={"repro": outcome}),), Environment("2.13.0+cpu", "bubblewrap"))
 
-    monkeypatch.setattr("kb.preview.verify", verify)
-    preview = Preview(path, [path.parent.parent])
-    serving = server(create_preview(preview), "127.0.0.1", 0)
+    preview = Preview(path, [path.parent.parent], verifier=verify)
+    serving = make_preview_server(create_preview(preview), "127.0.0.1", 0)
     thread = threading.Thread(target=serving.serve_forever, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{serving.server_port}/", path
@@ -57,7 +56,7 @@ def page(browser, previewed):
 def test_the_page_follows_the_file(page):
     text = page.entry.read_text("utf-8")
     assert page.locator(".desk").get_by_text("No fault.").is_visible()
-    page.get_by_text("The whole failing program").click()
+    page.get_by_text("The check and the whole programs").click()
     page.entry.write_text(text.replace("Two tensors cannot be added", "Three tensors cannot be added."), "utf-8")
     page.get_by_role("heading", name="Three tensors cannot be added.").wait_for()
     page.get_by_text("KB033").wait_for()
@@ -74,7 +73,7 @@ def test_r_runs_the_entry(page):
     page.keyboard.press("r")
     page.get_by_text("Every case passed.").wait_for()
     page.get_by_text("What the repro printed").click()
-    assert page.get_by_text("RuntimeError: from the sandbox").is_visible()
+    page.get_by_text("RuntimeError: from the sandbox").wait_for()
 
 
 def test_both_languages_are_a_click_away(page):

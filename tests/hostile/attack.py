@@ -64,7 +64,7 @@ def held(name: str, tries: str, source: str, **more: object) -> Attack:
 
 
 CANARY = """\
-import os, resource, sys, time
+import ctypes, os, resource, stat, sys, time
 here = os.getpid()
 faults = []
 python = {name.split("/")[2] for name in (*sys.path, sys.prefix, sys.base_prefix) if name.startswith("/tmp/")}  # a checkout there
@@ -75,6 +75,12 @@ others = {int(name) for name in os.listdir("/proc") if name.isdigit()} - {1, her
 if others: faults.append(others)
 if "EVIL" in os.environ or "evil" in sys.modules: faults.append("environment")
 if os.getpriority(os.PRIO_PROCESS, 0) != 0: faults.append("priority")
+try:
+    if os.sched_getscheduler(0) != os.SCHED_OTHER: faults.append("scheduling class")
+except OSError: pass
+if ctypes.CDLL(None).syscall(252, 1, 0) > 0: faults.append("I/O priority")
+if not os.get_blocking(0): faults.append("standard input does not block")
+if any(stat.S_IMODE(os.stat(path).st_mode) != 0o1777 for path in ("/tmp", "/dev/shm")): faults.append("modes")
 if resource.getrlimit(resource.RLIMIT_NOFILE)[0] != 1024: faults.append("limits")
 if not 2025 < time.gmtime().tm_year < 2100: faults.append("clock")
 if sum(i * i for i in range(1000)) != 332833500: faults.append("arithmetic")

@@ -116,6 +116,41 @@ ATTACKS: list[Attack] = [
         "except OSError: print('held: priority')",
     ),
     held(
+        "worker-scheduling",
+        "changes the scheduling class of the worker and of itself",
+        "import os\n"
+        "for process in (1, 0):\n"
+        "    for policy in (os.SCHED_BATCH, os.SCHED_IDLE):\n"
+        "        try: os.sched_setscheduler(process, policy, os.sched_param(0))\n"
+        "        except OSError: print('held: class')\n"
+        "syscall('sched_setattr', 314, 0, 0, 0)",
+    ),
+    held(
+        "worker-io-priority",
+        "changes the I/O priority of the worker and of itself",
+        "import ctypes\nfor process in (1, 0): ctypes.CDLL(None).syscall(251, 1, process, (3 << 13) | 7)",
+    ),
+    held(
+        "shared-descriptors",
+        "changes the flags of open files that it shares with the worker",
+        "import fcntl, os\n"
+        "for descriptor in range(1024):\n"
+        "    try:\n"
+        "        fcntl.fcntl(descriptor, fcntl.F_SETFL, os.O_NONBLOCK | os.O_APPEND)\n"
+        "        fcntl.fcntl(descriptor, fcntl.F_SETOWN, os.getpid())\n"
+        "    except OSError: pass",
+    ),
+    held(
+        "folder-modes",
+        "closes the folders that the next program needs",
+        "import os\n"
+        "for folder in ('/tmp', '/dev/shm'):\n"
+        "    try: os.chmod(folder, 0)\n"
+        "    except OSError: print('held:', folder)\n"
+        "    try: os.setxattr(folder, 'user.evil', b'x')\n"
+        "    except OSError: print('held:', folder)",
+    ),
+    held(
         "docker-socket",
         "talks to the container engine",
         "import socket\n"

@@ -6,6 +6,8 @@ import signal
 
 from attack import Attack, held, stopped
 
+from sandbox import Limits
+
 FORGED = (
     '{"event": "outcome", "id": 1, "ended": "exit", "exit_code": 0, "finished": true, "truncated": false,'
     ' "seconds": 0.1, "peak": 1, "clean": true}\\n'
@@ -73,20 +75,66 @@ ATTACKS: list[Attack] = [
     ),
     stopped(
         "call-the-harness",
-        "finds the harness on the stack and calls its completion",
+        "finds the harness on the stack and calls all that it finds there",
         "import sys\n"
         "frame = sys._getframe()\n"
         "while frame.f_back: frame = frame.f_back\n"
-        "frame.f_globals['_run'].finished()\n"
+        "run = frame.f_globals['_run']\n"
+        "try: next(run.guard())\n"
+        "except Exception as error: print(type(error))\n"
+        "run.exited(SystemExit(0))\n"
         "assert False",
         "exit",
         exit_code=0,
     ),
     stopped(
+        "nonce-through-frames",
+        "walks all that frames lead to, and writes each text that could be the nonce as the record",
+        "import os, sys\n"
+        "seen, queue, frame = set(), [], sys._getframe()\n"
+        "while frame: queue += [frame.f_locals, frame.f_globals]; frame = frame.f_back\n"
+        "while queue and len(seen) < 200_000:\n"
+        "    thing = queue.pop()\n"
+        "    if id(thing) in seen: continue\n"
+        "    seen.add(id(thing))\n"
+        "    if isinstance(thing, (str, bytes)):\n"
+        "        text = thing.encode('utf-8', 'replace') if isinstance(thing, str) else thing\n"
+        "        if len(text) == 32 and set(text) <= set(b'0123456789abcdef'): os.write(900, text); os._exit(0)\n"
+        "    elif isinstance(thing, dict): queue += [*thing.keys(), *thing.values()]\n"
+        "    elif isinstance(thing, (list, tuple, set, frozenset)): queue += thing\n"
+        "    else:\n"
+        "        for name in ('__dict__', '__closure__', '__defaults__', '__kwdefaults__', '__func__', '__self__', '__globals__',\n"
+        "                     'cell_contents', 'gi_frame', 'f_locals', '__wrapped__', 'args', 'func', '__code__', 'co_consts'):\n"
+        "            try: queue.append(getattr(thing, name))\n"
+        "            except Exception: pass\n"
+        "os._exit(0)",
+        "exit",
+        exit_code=0,
+    ),
+    stopped(
+        "patch-the-harness",
+        "replaces what the harness calls after the program, by way of the frames beneath it",
+        "import os, sys\n"
+        "frame = sys._getframe()\n"
+        "while frame.f_back: frame = frame.f_back\n"
+        "run = frame.f_globals['_run']\n"
+        "def steal(*args, **more):\n"
+        "    frame = sys._getframe(1)\n"
+        "    for text in frame.f_locals.values():\n"
+        "        if isinstance(text, bytes) and len(text) == 32: os.write(900, text)\n"
+        "    os._exit(0)\n"
+        "scope = run.failed.__globals__\n"
+        "for name in ('_leave', '_without_harness', 'REPORT_FD', 'os', 'sys', 'print'): scope[name] = steal\n"
+        "type(run).failed = type(run).exited = type(run).guard = steal\n"
+        "assert False",
+        "exit",
+    ),
+    stopped(
         "completion-from-a-thread",
-        "calls the harness's completion from threads, exit handlers and finalizers",
-        "import atexit, sys, threading, weakref, _thread\n"
-        "finished = sys._getframe(1).f_globals['_run'].finished\n"
+        "ends as the harness would from threads, exit handlers and finalizers",
+        "import atexit, os, sys, threading, weakref, _thread\n"
+        "run = sys._getframe(1).f_globals['_run']\n"
+        "def finished(): next(run.guard())\n"
         "class Last: pass\n"
         "last = Last()\n"
         "weakref.finalize(last, finished)\n"
@@ -95,6 +143,14 @@ ATTACKS: list[Attack] = [
         "threading.Thread(target=finished).start()\n"
         "sys.exit(0)",
         "exit",
+    ),
+    stopped(
+        "huge-record",
+        "writes two gigabytes into the pipe of the record",
+        "import os\nfor _ in range(2048): os.write(900, b'0' * (1 << 20))\nos._exit(0)",
+        "exit",
+        "time",
+        limits=Limits(seconds=20),
     ),
     stopped(
         "write-descriptors",

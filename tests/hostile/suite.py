@@ -24,7 +24,6 @@ from sandbox import Limits, Outcome, Program
 REPOSITORY = Path(__file__).parent.parent.parent
 ATTACKS: tuple[Attack, ...] = (*attacks_limits.ATTACKS, *attacks_system.ATTACKS, *attacks_verdict.ATTACKS)
 BACKENDS = {"docker-runc": ("docker", "runc"), "docker-runsc": ("docker", "runsc"), "bubblewrap": ("bubblewrap", None)}
-SLACK = 2.0  # seconds after its deadline within which an attack must have been reported
 SECRET = "kb-hostile-secret-4711"
 
 
@@ -171,8 +170,6 @@ def _judge(attack: Attack, outcome: Outcome, canary: Outcome) -> tuple[str, ...]
         faults.append(f"signal {outcome.signal}")
     if outcome.passed and not attack.passes:
         faults.append("counts as passed")
-    if outcome.seconds > attack.limits.seconds + SLACK:
-        faults.append(f"took {outcome.seconds:.1f} s")
     if BREACH in outcome.stdout + outcome.stderr:
         faults += [line[:200] for line in (outcome.stdout + outcome.stderr).splitlines() if BREACH in line]
     if SECRET in outcome.stdout + outcome.stderr:

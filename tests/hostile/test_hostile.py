@@ -63,7 +63,8 @@ def test_attacks_have_names_of_their_own():
 
 
 def test_the_documented_table_lists_every_attack():
-    rows = re.findall(r"^\| `([a-z0-9-]+)` \|", DOC.read_text(encoding="utf-8"), re.MULTILINE)
+    attacks, _, _ = DOC.read_text(encoding="utf-8").partition("# The forgeries")
+    rows = re.findall(r"^\| `([a-z0-9-]+)` \|", attacks, re.MULTILINE)
     assert rows == [attack.name for attack in suite.ATTACKS], "run tests/hostile/record.py"
 
 

@@ -1,75 +1,34 @@
 """Writes small entries for tests of the index and of look-ups; their programs are never run."""
 
-TEXT = """---
-title: {{en: {en}, zh: {zh}}}
-kind: {kind}
-{messages}{explain}apis: [{apis}]
-tags: [{tags}]
-aliases: {{en: ["{alias_en}"], zh: ["{alias_zh}"]}}
-sources: ["000#1"]
-related: [{related}]
-{also}---
+from tests.entry_factory import EntryFactory, Item, Programs
 
-## English
-
-### Why it happens
-
-{why}
-
-### How to fix it
-
-Do it otherwise.
-
-## 中文
-
-### 原因
-
-{why_zh}
-
-### 解决办法
-
-换个做法。
-
-## Run it
-
-```python repro
-import torch
-
-torch.ones(2)
-```
-
-```python fix
-import torch
-
-assert torch.ones(2).sum() == 2
-```
-"""
+_PROGRAMS = Programs(repro="import torch\n\ntorch.ones(2)\n", fix="import torch\n\nassert torch.ones(2).sum() == 2\n")
 
 
 def write_entry(folder, slug, topic="topic", **given):
     """Write an entry into `folder` and return its path; what is not given is made from the slug."""
     words = slug.replace("-", " ")
-    messages = given.pop("messages", [])
-    listed = "messages:\n" + "".join(f"  - {message!r}\n" for message in messages) if messages else ""
-    explain = given.pop("explain", "")
-    also = given.pop("also", "")
-    fields = {
-        "en": words,
-        "zh": "一个条目",
-        "kind": "error" if messages else "silent",
-        "messages": listed,
-        "explain": f"explain:\n  en: {explain!r}\n  zh: {explain!r}\n" if explain else "",
-        "apis": "torch.nn.Linear",
-        "tags": "tag",
-        "alias_en": words,
-        "alias_zh": "一个条目",
-        "related": "",
-        "also": f"also: [{also}]\n" if also else "",
-        "why": "Because of it.",
-        "why_zh": "就是这样。",
-        **given,
-    }
-    path = folder / topic / f"{slug}.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(TEXT.format(**fields), "utf-8")
-    return path
+    messages = given.get("messages", [])
+    if explain := given.get("explain", ""):
+        messages = [{"text": messages[0], "explain": (explain, explain)}, *messages[1:]]
+    return EntryFactory(folder).write(
+        slug,
+        topic=topic,
+        title=(given.get("en", words), given.get("zh", "一个条目")),
+        kind=given.get("kind", "error" if messages else "silent"),
+        answer=(given.get("answer", "Do it otherwise."), given.get("answer_zh", "换个做法。")),
+        messages=messages,
+        apis=given.get("apis", "torch.nn.Linear").split(", "),
+        tags=given.get("tags", "tag").split(", "),
+        aliases=(given.get("alias_en", words), given.get("alias_zh", "一个条目")),
+        sources=["000#1"],
+        related=_listed(given.get("related", "")),
+        also=_listed(given.get("also", "")),
+        why=(given.get("why", "Because of it."), given.get("why_zh", "就是这样。")),
+        items=[Item(("It went wrong", "出了错"), ("Do it otherwise.", "换个做法。"))],
+        cases=[_PROGRAMS],
+    )
+
+
+def _listed(slugs):
+    return slugs.split(", ") if slugs else []

@@ -5,7 +5,7 @@ import random
 import re
 import textwrap
 
-from kb.template import TemplateError, compile_template
+from kb.templates.template import TemplateError, compile_template
 
 SAMPLES = {
     "int": ["3", "17", "1024", "59"],
@@ -18,6 +18,8 @@ SAMPLES = {
     "names": ['"a.weight", "b.bias"', '"encoder.0.weight"'],
     "path": ["/home/someone/work/thing.py", "model_last.pt"],
     "version": ["2.4.1", "1.13.0+cu117"],
+    "tensor": ["unsqueeze", "detach", "cuda"],
+    "module": ["state_dict", "eval", "parameters"],
     "text": ["something else", "what it was"],
 }
 _SLOT = re.compile(r"\{(?:[a-z][a-z0-9_]*:)?([a-z]+)\}")

@@ -9,13 +9,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+import packaging
 import pytest
 
 import sandbox
 from sandbox import BackendStatus, BackendUnavailable, cgroup, choose, interpreter
 from sandbox import backends as all_backends
 from sandbox.backends import BACKENDS
-from sandbox.backends.leftovers import owned_name, stale
+from sandbox.leftovers import owned_name, stale
 
 ENGINE = Path(sandbox.__file__).parent / "engine"
 
@@ -136,8 +137,9 @@ def test_bubblewrap_without_root_and_control_groups():
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "sandbox")
         shutil.copytree(Path(sandbox.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(Path(packaging.__file__).parent, Path(folder, "packaging"))
         (copy / "seen.py").write_text(UNPRIVILEGED)
-        for path in (Path(folder), copy, *copy.rglob("*")):
+        for path in (Path(folder), *Path(folder).rglob("*")):
             path.chmod(0o755)
         command = [python, "-m", "sandbox.seen"]
         user = {"user": 12345, "group": 12345, "extra_groups": []}

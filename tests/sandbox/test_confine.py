@@ -40,7 +40,7 @@ def machine(request):
 
 @pytest.fixture
 def call(machine):
-    code = confine.program(machine)
+    code = confine.compile_filter(machine)
     return lambda number, *arguments, arch=AUDIT[machine]: decide(code, arch, number, *arguments)
 
 
@@ -60,7 +60,7 @@ def test_another_architecture_is_killed(call):
 
 
 def test_x32_is_refused():
-    assert decide(confine.program("x86_64"), AUDIT["x86_64"], 0x40000000) == EPERM
+    assert decide(confine.compile_filter("x86_64"), AUDIT["x86_64"], 0x40000000) == EPERM
 
 
 def test_clone_may_make_threads_and_processes_but_no_namespaces(call, machine):
@@ -94,4 +94,4 @@ def test_socket_families(call, machine):
 
 def test_an_unknown_machine_is_an_error():
     with pytest.raises(ValueError, match="pdp11"):
-        confine.program("pdp11")
+        confine.compile_filter("pdp11")

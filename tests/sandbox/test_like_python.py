@@ -9,6 +9,8 @@ import pytest
 
 from sandbox import Program, run
 
+pytestmark = pytest.mark.slow
+
 SAME_AS_PYTHON = {
     "prints": "print('hello')",
     "traceback": """

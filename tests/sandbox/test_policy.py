@@ -8,22 +8,22 @@ import pytest
 from sandbox import Limits, Program, policy, run
 from sandbox.backends.bubblewrap import Bubblewrap
 from sandbox.backends.docker import Docker
-from sandbox.model import DEFAULTS, Setup
+from sandbox.model import DEFAULTS, WorkerSpec
 
 MIB = 1 << 20
-SETUP = Setup(memory=512 * MIB, pids=40, shm=8 * MIB, tmp=16 * MIB, cpus=0.5, gpus=0, device="cpu", preload=())
+SPEC = WorkerSpec(memory=512 * MIB, pids=40, shm=8 * MIB, tmp=16 * MIB, cpus=0.5, gpus=0, device="cpu", preload=())
 
 
 @pytest.fixture
 def inspected():
     import docker
 
-    link = Docker(DEFAULTS).launch(SETUP).link
+    transport = Docker(DEFAULTS).launch(SPEC).transport
     try:
         with docker.APIClient() as client:
-            yield client.inspect_container(link._container)
+            yield client.inspect_container(transport._container)
     finally:
-        link.close()
+        transport.close()
 
 
 @pytest.mark.docker
@@ -100,8 +100,8 @@ def test_address_space_is_never_limited():
 
 
 def test_gvisor_gets_room_for_its_own_threads():
-    assert policy.container(SETUP)["pids_limit"] == 40
-    assert policy.container(SETUP, gvisor=True)["pids_limit"] > 1000
+    assert policy.container(SPEC)["pids_limit"] == 40
+    assert policy.container(SPEC, gvisor=True)["pids_limit"] > 1000
 
 
 def test_the_environment_is_fixed():

@@ -1,4 +1,4 @@
-"""`run`: outcomes in order, limits, who shares a worker, streaming, cancelling, and what happens when things break."""
+"""`run`: outcomes in order, who shares a worker, streaming, cancelling, and broken workers. Limits have a module of their own."""
 
 import shutil
 import subprocess
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import BackendUnavailable, Limits, Outcome, Program, run
-from sandbox.backends.leftovers import stale
+from sandbox.leftovers import stale
 
 QUICK = {"preload": ()}
 WORKER = (
@@ -20,7 +20,7 @@ WORKER = (
 )
 
 
-def one(source, backend="process", **options):
+def run_source(source, backend="process", **options):
     limits = options.pop("limits", Limits())
     fresh = options.pop("fresh", False)
     return run([Program(source, limits, fresh=fresh)], backend=backend, **QUICK, **options)[0]
@@ -61,72 +61,30 @@ def test_other_limits_need_another_worker():
     assert first == second != third
 
 
-def test_deadline(backend):
-    outcome = one("print('so far', flush=True)\nwhile True: pass", backend, limits=Limits(seconds=0.5))
-    assert (outcome.ended, outcome.exit_code, outcome.stdout) == ("time", None, "so far\n")
-    assert 0.5 <= outcome.seconds < 2.5
-    assert outcome.detail == "still running after 0.5 s"
-
-
-def test_memory(backend):
-    outcome = one("held = b'x' * (400 << 20)", backend, limits=Limits(memory=200 << 20))
-    assert outcome.ended == "memory" or "MemoryError" in outcome.stderr
-    assert not outcome.finished
-
-
-def test_memory_over_several_processes():
-    source = "import os\nfor _ in range(3): os.fork()\nheld = b'x' * (60 << 20)\nimport time\ntime.sleep(20)"
-    outcome = one(source, limits=Limits(seconds=15, memory=200 << 20))
-    assert outcome.ended == "memory"
-    assert outcome.detail == "used more than 200 MiB"
-
-
-def test_processes(backend):
-    source = "import subprocess\nfor _ in range(40): subprocess.Popen(['sleep', '5'])\nimport time\ntime.sleep(5)"
-    outcome = one(source, backend, limits=Limits(pids=20))
-    assert outcome.ended == "pids"
-    assert not outcome.passed
-
-
-def test_output_is_capped(backend):
-    outcome = one("while True: print('é' * 1000)", backend, limits=Limits(output=10_001))
-    assert outcome.ended == "output"
-    assert outcome.truncated
-    assert 9_000 < len(outcome.stdout.encode()) <= 10_003
-    assert outcome.stdout.endswith("\ufffd")
-
-
-def test_as_much_output_as_allowed_is_no_fault():
-    outcome = one("print('x' * 9_999)", limits=Limits(output=10_000))
-    assert outcome.passed
-    assert not outcome.truncated
-
-
-def test_signals(backend):
-    outcome = one("import os\nos.abort()", backend)
-    assert (outcome.ended, outcome.signal, outcome.exit_code) == ("signal", 6, None)
-
-
 def test_peak_memory_is_that_of_the_program():
-    small, large = (one(source).peak_memory for source in ("pass", "held = b'x' * (100 << 20)"))
+    small, large = (run_source(source).peak_memory for source in ("pass", "held = b'x' * (100 << 20)"))
     assert 90 << 20 < large - small < 130 << 20
 
 
 def test_output_streams_while_the_program_runs(backend):
-    heard = []
-    source = "import sys, time\nprint('first')\ntime.sleep(0.6)\nprint('second', file=sys.stderr)"
-    outcome = one(source, backend, on_output=lambda *what: heard.append((time.monotonic(), *what)))
-    assert "".join(text for _, _, stream, text in heard if stream == "stdout") == "first\n"
-    assert "".join(text for _, _, stream, text in heard if stream == "stderr") == "second\n"
-    assert heard[-1][0] - heard[0][0] > 0.3
-    assert {number for _, number, _, _ in heard} == {0}
+    events = []
+    source = "import sys\nprint('first')\nprint('second', file=sys.stderr)"
+    outcome = run_source(
+        source,
+        backend,
+        on_output=lambda number, stream, text: events.append((number, stream, text)),
+        on_outcome=lambda number, _: events.append((number, "outcome", "")),
+    )
+    assert "".join(text for _, stream, text in events if stream == "stdout") == "first\n"
+    assert "".join(text for _, stream, text in events if stream == "stderr") == "second\n"
+    assert events[-1] == (0, "outcome", "")
     assert (outcome.stdout, outcome.stderr) == ("first\n", "second\n")
 
 
 def test_a_character_cut_in_two_is_put_together():
     heard = []
     source = "import os, time\nos.write(1, b'\\xe5\\xa4')\ntime.sleep(0.2)\nos.write(1, b'\\x9a\\xff')"
-    outcome = one(source, on_output=lambda _, __, text: heard.append(text))
+    outcome = run_source(source, on_output=lambda _, __, text: heard.append(text))
     assert outcome.stdout == "".join(heard) == "多\ufffd"
 
 
@@ -138,17 +96,15 @@ def test_cancel_ends_what_runs_and_keeps_what_is_done(backend):
         if number == 1:
             cancel.set()
 
-    started = time.monotonic()
     outcomes = run(programs, backend=backend, isolation="all", cancel=cancel, on_output=listen, **QUICK)
     assert [outcome.ended for outcome in outcomes] == ["exit", "cancelled", "cancelled"]
     assert outcomes[1].stdout.startswith("2")
-    assert time.monotonic() - started < 20
 
 
 def test_cancelled_before_it_began():
     cancel = threading.Event()
     cancel.set()
-    assert one("print(1)", cancel=cancel) == Outcome("program", "cancelled", backend="process")
+    assert run_source("print(1)", cancel=cancel) == Outcome("program", "cancelled", backend="process")
 
 
 def test_an_exception_in_a_callback_reaches_the_caller_and_ends_all():
@@ -184,9 +140,9 @@ def test_unknown_backend_and_isolation():
     with pytest.raises(
         BackendUnavailable, match="no sandbox backend is called 'jail'; there are docker, bubblewrap, process"
     ):
-        one("pass", "jail")
+        run_source("pass", "jail")
     with pytest.raises(ValueError, match="each, group or all"):
-        one("pass", isolation="some")
+        run_source("pass", isolation="some")
 
 
 def test_an_interpreter_that_does_not_run_refuses_every_program():
@@ -200,13 +156,13 @@ def test_an_image_that_is_not_there():
     with pytest.raises(
         BackendUnavailable, match=r"the engine has no image kb-nowhere: sandbox/engine/prepare\.sh builds it"
     ):
-        one("pass", "docker", image="kb-nowhere")
+        run_source("pass", "docker", image="kb-nowhere")
 
 
 @pytest.mark.docker
 def test_a_runtime_that_is_not_there():
     with pytest.raises(BackendUnavailable, match="the engine knows no runtime kb-nowhere"):
-        one("pass", "docker", runtime="kb-nowhere")
+        run_source("pass", "docker", runtime="kb-nowhere")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ import pytest
 
 from sandbox import Limits, Program, policy, run
 
+pytestmark = pytest.mark.torch
+
 SEEN = """
 import json, os, sys
 print(json.dumps({

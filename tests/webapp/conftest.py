@@ -4,7 +4,7 @@ import pytest
 
 from tests import small_corpus
 from webapp import create_app
-from webapp.knowledge import Library
+from webapp.snapshot import SnapshotProvider
 
 
 @pytest.fixture(scope="session")
@@ -13,16 +13,16 @@ def entries(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def library(entries, tmp_path_factory):
+def snapshots(entries, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        return Library([entries], refresh_seconds=0)
+        return SnapshotProvider([entries], refresh_seconds=0)
 
 
 @pytest.fixture
-def make_app(library):
+def make_app(snapshots):
     def make(**config):
-        return create_app({"TESTING": True, "LIBRARY": library, "RATE": "", **config})
+        return create_app({"TESTING": True, "SNAPSHOTS": snapshots, "RATE": "", **config})
 
     return make
 

@@ -12,10 +12,12 @@ def test_lookup_by_json_plain_text_and_address_gives_the_same(client, paste):
     assert [answer.status_code for answer in answers] == [200] * 3
     found = answers[0].json
     assert found["answered"] is True
-    assert set(found) == {"answered", "matches", "errors"}
+    assert set(found) == {"answered", "matches", "errors", "record"}
     first = found["matches"][0]
     assert (first["id"], first["confidence"]) == ("linear-width-mismatch", "exact")
-    assert {"id", "confidence", "score", "title", "evidence", "url"} == set(first)
+    guidance = {"answer", "items", "how_to_tell", "why"}
+    assert {"id", "confidence", "score", "title", "evidence", "url"} | guidance == set(first)
+    assert first["items"]["en"][1]["cases"] == ["on-gpu"]
     assert [match["id"] for answer in answers for match in answer.json["matches"][:1]] == ["linear-width-mismatch"] * 3
 
 
@@ -60,7 +62,8 @@ def test_entries_are_listed_and_filtered(client):
     def ids(**query):
         return {entry["id"] for entry in client.get("/api/v1/entries", query_string=query).json["entries"]}
 
-    assert ids() == {"linear-width-mismatch", "quiet-broadcast", "loader-seed-warning"}
+    assert ids() == {"linear-width-mismatch", "quiet-broadcast", "loader-seed-warning", "training-stands-still"}
+    assert ids(kind="symptom") == {"training-stands-still"}
     assert ids(topic="shapes") == {"linear-width-mismatch", "quiet-broadcast"}
     assert ids(tag="dataloader") == {"loader-seed-warning"}
     assert ids(kind="silent") == {"quiet-broadcast"}
@@ -71,6 +74,15 @@ def test_entries_are_listed_and_filtered(client):
 def test_an_entry_comes_whole_with_what_was_proven(client):
     entry = client.get("/api/v1/entries/linear-width-mismatch").json
     assert entry["why"]["zh"].startswith("`first` 的输出宽度")
+    assert entry["answer"]["en"].startswith("Give `first`")
+    assert entry["items"]["zh"][0]["cause"] == "上一层的输出宽度不同"
+    assert entry["fix"]["en"].endswith("change the `first` layer there. [on-gpu](#on-gpu)")
+    assert entry["messages"][0]["explain"]["en"] == "Your input has {left[1]} columns."
+    assert entry["messages"][1]["explain"] is None
+    assert (entry["checks"][0]["id"], entry["checks"][0]["printed"]) == (
+        "linear-width-mismatch/widths",
+        "torch.Size([3, 4])\n",
+    )
     plain, cuda = entry["cases"]
     assert (plain["state"], cuda["state"]) == ("verified", "unverified")
     assert plain["verified"][0]["torch"] == "2.13.0+cpu"
@@ -78,7 +90,7 @@ def test_an_entry_comes_whole_with_what_was_proven(client):
     assert client.get("/api/v1/entries/old-linear-slug").json["id"] == "linear-width-mismatch"
 
 
-@pytest.mark.parametrize("path", ["/api/v1/entries/nix", "/api/v1/nix", "/api/nix"])
+@pytest.mark.parametrize("path", ["/api/v1/entries/nix", "/api/v1/nix", "/api/v1/names/nix"])
 def test_what_does_not_exist_is_a_problem(client, path):
     answer = client.get(path)
     assert (answer.status_code, answer.mimetype) == (404, "application/problem+json")

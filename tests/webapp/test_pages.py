@@ -21,38 +21,77 @@ def test_a_pasted_traceback_is_answered_with_its_line_cause_and_fix(client, past
     assert "Exact match" in page
 
 
-def test_the_order_of_an_answer_is_why_cause_fix_badge_traceback_related(client, paste):
+def test_the_order_of_an_answer_is_why_found_numbers_answer_causes_change_check_why_related(client, paste):
     page = client.post("/", data={"text": paste}).text
     landmarks = [
         "Exact match",
         "<mark>",
+        "A layer gets inputs of the wrong width</h2>",
         "Your input has 127",
-        "Why it happens",
-        "How to fix it",
+        'class="remedy">Give <code>first</code>',
         "What to change",
+        "The layer before gives another width",
+        "<del>",
         "Verified",
-        "What the failing program",
+        "The check that proves it",
+        "The fixed program",
+        "How to tell",
+        "Why it happens",
+        ">Documentation<",
         ">Related<",
+        "Wordings of this message",
     ]
-    assert sorted(landmarks, key=page.index) == landmarks
+    shown = page[page.index('id="answer"') :]
+    assert sorted(landmarks, key=shown.index) == landmarks
+
+
+def checked(page):
+    return re.findall(r'id="cause-(\d)" class="unseen" value="\d" checked', page)
 
 
 @pytest.mark.parametrize(
-    ("message", "case"),
+    ("message", "cause"),
     [
-        ("RuntimeError: mat1 and mat2 shapes cannot be multiplied (16x127 and 128x64)", "plain"),
-        ("RuntimeError: CUDA error: width 6 of the first layer is not supported", "on-gpu"),
+        ("RuntimeError: mat1 and mat2 shapes cannot be multiplied (16x127 and 128x64)", "1"),
+        ("RuntimeError: CUDA error: width 6 of the first layer is not supported", "2"),
     ],
 )
-def test_the_case_that_prints_the_pasted_message_is_in_view(client, message, case):
-    page = client.post("/", data={"text": message}).text
-    assert re.findall(r'id="case-([\w-]+)" class="unseen" checked', page) == [case]
+def test_the_cause_that_fits_the_paste_is_chosen(client, message, cause):
+    assert checked(client.post("/", data={"text": message}).text) == [cause]
+
+
+def test_a_chosen_cause_says_why_and_the_first_one_claims_nothing(client, paste):
+    fits = client.post("/", data={"text": "RuntimeError: CUDA error: width 6 of the first layer is not supported"}).text
+    assert re.search(r'class="fits">Your paste has <code>cuda</code>', fits, re.IGNORECASE)
+    assert 'class="fits"' not in client.post("/", data={"text": paste}).text
+
+
+def test_the_asserts_that_prove_a_fix_are_no_part_of_the_change(client):
+    page = client.get(f"/e/{SLUG}").text
+    (added,) = set(re.findall(r'data-text="([^"]*)"', page))
+    assert added == "first = nn.Linear(8, 4)"
+    change = page[page.index('class="diff"') : page.index("</figure>")]
+    assert "assert" not in change
+    assert "assert" in page[page.index("The check that proves it") :]
+
+
+def test_a_symptom_begins_with_how_to_tell_and_leads_to_entries(client):
+    page = client.get("/e/training-stands-still").text
+    landmarks = ["The loss stands still</h1>", 'class="remedy"', "How to tell", "Run this:", "What to change"]
+    assert sorted(landmarks, key=page.index) == landmarks
+    assert re.search(r'href="/e/quiet-broadcast"[^>]*>that entry</a>', page)
+
+
+def test_links_in_prose_lead_to_pages_and_keep_the_language(client):
+    page = client.get("/e/training-stands-still?lang=zh").text
+    assert 'href="/e/quiet-broadcast?lang=zh"' in page
+    assert ".md)" not in page
 
 
 def test_windows_line_ends_and_a_multipart_form_are_read(client, paste):
     page = client.post("/", data={"text": paste.replace("\n", "\r\n")}, content_type="multipart/form-data").text
     assert "<mark>RuntimeError: mat1" in page
-    assert 'data-number="5"' in page
+    assert "line 5" in page
 
 
 def test_a_short_question_can_stand_in_the_address(client):
@@ -111,7 +150,7 @@ def test_pages_that_list(client, path, expected):
 
 
 @pytest.mark.parametrize(
-    "path", ["/nix", "/e/nix", "/t/nix", "/tag/nix", "/static/0/nix.css", "/static/0/..", "/e/../browse/x"]
+    "path", ["/nix", "/e/nix", "/t/nix", "/tag/nix", "/static/nix.css", "/static/../app.py", "/e/../browse/x"]
 )
 def test_what_does_not_exist_is_404(client, path):
     answer = client.get(path)
@@ -131,7 +170,7 @@ def test_an_old_slug_leads_to_its_entry(client):
 
 def test_badges_stand_only_where_a_ledger_says_so(client):
     verified = client.get(f"/e/{SLUG}").text
-    assert verified.count('class="badge verified"') == 1
+    assert verified.count('class="badge verified"') == 2  # a case and a check
     assert "torch 2.13.0 · CPU" in verified
     assert "2026-11-20" in verified
     assert "Not verified on CUDA" in verified
@@ -162,7 +201,7 @@ def test_a_mebibyte_of_chinese_survives_the_escapes_of_a_plain_form(client):
 
 def test_a_fault_of_ours_is_a_page_that_quotes_nothing(make_app, monkeypatch, caplog):
     client = make_app(TESTING=False, PROPAGATE_EXCEPTIONS=False).test_client()
-    monkeypatch.setattr("webapp.pages.ask", lambda text: {}[text])
+    monkeypatch.setattr("webapp.blueprints.pages.look_up", lambda text: {}[text])
     answer = client.post("/", data={"text": "secret-paste"})
     assert answer.status_code == 500
     assert "Something broke here" in answer.text

@@ -6,16 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from kb.run import run_case
-from webapp import create_app, running
-from webapp.settings import SettingError
+from kb.verify.environments import NotBuilt
+from webapp.jobs import JobPool
 
 CASE = "linear-width-mismatch/plain"
 JSON = {"Accept": "application/json"}
 
 
 class Sandbox:
-    """Stands in for `kb.run.run_case`: remembers what it was given and waits until it is told to go on."""
+    """Stands in for `kb.verify.case_runner.run_case`: remembers the cases that it was given and waits until `go_on` is set."""
 
     def __init__(self):
         self.ran = []
@@ -40,16 +39,15 @@ class Sandbox:
 
 
 @pytest.fixture
-def sandbox(monkeypatch):
+def sandbox():
     fake = Sandbox()
-    monkeypatch.setattr(running, "run_case", fake)
     yield fake
     fake.go_on.set()
 
 
 @pytest.fixture
 def client(make_app, sandbox):
-    return make_app(RUN=True, RUN_RATE="").test_client()
+    return make_app(RUN=True, RUN_RATE="", RUN_CASE=sandbox).test_client()
 
 
 def press(client, case=CASE, address="192.0.2.1", **headers):
@@ -96,7 +94,39 @@ def test_output_comes_as_it_is_printed_and_then_how_it_ended(client, sandbox):
         ("repro", "end", "failed"),
         ("fix", "end", "passed"),
     ]
-    assert 'kb_runs_total{outcome="passed"} 1.0' in client.get("/metrics").text
+
+
+def runs_counted(client):
+    lines = client.get("/metrics").text.splitlines()
+    pairs = (
+        line.removeprefix('kb_runs_total{outcome="').split('"} ') for line in lines if line.startswith("kb_runs_total")
+    )
+    return {outcome: float(count) for outcome, count in pairs}
+
+
+@pytest.mark.parametrize(
+    ("case", "repro", "fix", "counted"),
+    [
+        (CASE, (False, "exit"), (True, "exit"), {"passed": 2}),  # each does what it should
+        (CASE, (True, "exit"), (False, "exit"), {"failed": 2}),
+        (CASE, (False, "time"), (True, "exit"), {"time": 1, "passed": 1}),
+        (
+            "loader-seed-warning/plain",
+            (True, "exit"),
+            (True, "exit"),
+            {"passed": 2},
+        ),  # the repro of a warning runs through
+        ("loader-seed-warning/plain", (False, "exit"), (True, "exit"), {"failed": 1, "passed": 1}),
+    ],
+)
+def test_a_program_that_ends_as_it_should_is_counted_as_passed(make_app, case, repro, fix, counted):
+    def run(case, *, on_outcome, **options):
+        for role, (passed, ended) in (("repro", repro), ("fix", fix)):
+            on_outcome(role, SimpleNamespace(passed=passed, ended=ended, seconds=0.1))
+
+    client = make_app(RUN=True, RUN_RATE="", RUN_CASE=run).test_client()
+    follow(client, press(client, case).json, over)
+    assert runs_counted(client) == counted
 
 
 def test_nothing_of_the_request_is_run(client, sandbox):
@@ -121,19 +151,19 @@ def test_a_second_press_costs_nothing(client, sandbox):
 def test_others_wait_in_a_queue_whose_length_is_told(client, sandbox):
     running_job = press(client, address="192.0.2.1").json
     follow(client, running_job, lambda state: state["state"] == "running")
-    second = press(client, "quiet-broadcast", address="192.0.2.2").json
-    third = press(client, "loader-seed-warning", address="192.0.2.3").json
+    second = press(client, "quiet-broadcast/plain", address="192.0.2.2").json
+    third = press(client, "loader-seed-warning/plain", address="192.0.2.3").json
     assert (second["state"], second["ahead"]) == ("queued", 0)
     assert (third["state"], third["ahead"]) == ("queued", 1)
     sandbox.go_on.set()
     follow(client, third, over)
-    assert sandbox.ran == [CASE, "quiet-broadcast", "loader-seed-warning"]
+    assert sandbox.ran == [CASE, "quiet-broadcast/plain", "loader-seed-warning/plain"]
 
 
 def test_one_address_has_one_run_at_a_time(client, sandbox):
     job = press(client).json
     assert press(client).json["id"] == job["id"]
-    refused = press(client, "quiet-broadcast")
+    refused = press(client, "quiet-broadcast/plain")
     assert refused.status_code == 429
     assert "run under way" in refused.json["message"]
     assert refused.headers["Retry-After"]
@@ -142,7 +172,7 @@ def test_one_address_has_one_run_at_a_time(client, sandbox):
 def test_a_running_and_a_queued_job_can_be_cancelled_by_their_owner_only(client, sandbox):
     first = press(client, address="192.0.2.1").json
     follow(client, first, lambda state: state["state"] == "running")
-    second = press(client, "quiet-broadcast", address="192.0.2.2").json
+    second = press(client, "quiet-broadcast/plain", address="192.0.2.2").json
 
     def cancel(job, address):
         return client.post(job["cancel"], headers=JSON, environ_overrides={"REMOTE_ADDR": address})
@@ -151,28 +181,55 @@ def test_a_running_and_a_queued_job_can_be_cancelled_by_their_owner_only(client,
     assert cancel(second, "192.0.2.2").json["state"] == "cancelled"
     cancel(first, "192.0.2.1")
     assert follow(client, first, over)["state"] == "cancelled"
-    assert press(client, "quiet-broadcast", address="192.0.2.2").json["state"] in ("queued", "running")
+    assert press(client, "quiet-broadcast/plain", address="192.0.2.2").json["state"] in ("queued", "running")
     assert sandbox.ran[0] == CASE
 
 
-def test_a_sandbox_that_breaks_is_told_without_its_text(client, monkeypatch):
+def test_a_sandbox_that_breaks_is_told_without_its_text(make_app):
     def broken(*args, **options):
         raise RuntimeError("no engine at /secret/socket")
 
-    monkeypatch.setattr(running, "run_case", broken)
+    client = make_app(RUN=True, RUN_CASE=broken).test_client()
     job = press(client).json
     state = follow(client, job, over)
     assert state["state"] == "failed"
     assert "secret" not in str(state)
 
 
-def test_another_site_cannot_press_the_button(client):
-    assert press(client, **{"Sec-Fetch-Site": "cross-site"}).status_code == 403
+def test_a_case_whose_environment_is_not_built_says_so(make_app):
+    def not_built(*args, **options):
+        raise NotBuilt("the environment tiny is not built")
+
+    client = make_app(RUN=True, RUN_CASE=not_built).test_client()
+    state = follow(client, press(client).json, over)
+    assert state["state"] == "failed"
+    assert "the environment tiny is not built" in str(state["events"])
+
+
+@pytest.mark.parametrize("headers", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}])
+def test_another_site_can_neither_start_nor_cancel(client, sandbox, headers):
+    assert press(client, **headers).status_code == 403
+    assert sandbox.ran == []
+    job = press(client).json
+    assert client.post(job["cancel"], headers={**JSON, **headers}).status_code == 403
+
+
+def test_jobs_end_with_the_server(sandbox, snapshots):
+    pool = JobPool(1, "auto", run=sandbox)
+    cases = [case for entry in snapshots.current().corpus for case in entry.cases[:1]]
+    jobs = [pool.start(case, str(number), repro_fails=True) for number, case in enumerate(cases)]
+    pool.close()
+    for _ in range(300):
+        if all(job.over for job in jobs):
+            break
+        time.sleep(0.01)
+    assert {job.state for job in jobs} == {"cancelled"}
+    assert len(sandbox.ran) <= 1
 
 
 def test_too_many_runs_are_told_when_to_come_back(make_app, sandbox):
     sandbox.go_on.set()
-    client = make_app(RUN=True, RUN_RATE="1/minute").test_client()
+    client = make_app(RUN=True, RUN_RATE="1/minute", RUN_CASE=sandbox).test_client()
     assert press(client).status_code == 200
     refused = press(client)
     assert refused.status_code == 429
@@ -193,15 +250,8 @@ def test_without_script_a_page_follows_the_run(client, sandbox):
     assert "跑完了" in page
 
 
-@pytest.mark.parametrize("config", [{"RUN_BACKEND": "process"}, {"WORKERS": 2}])
-def test_what_would_be_unsafe_or_could_not_work_is_refused_at_the_start(library, config):
-    with pytest.raises(SettingError):
-        create_app({"LIBRARY": library, "RUN": True, **config})
-
-
 @pytest.mark.bubblewrap
-def test_a_case_really_runs(make_app, monkeypatch):
-    monkeypatch.setattr(running, "run_case", run_case)  # the browser's tests pretend
+def test_a_case_really_runs(make_app):
     client = make_app(RUN=True, RUN_BACKEND="bubblewrap").test_client()
     job = press(client).json
     deadline = time.monotonic() + 90

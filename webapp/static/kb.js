@@ -26,9 +26,9 @@ function switchTheme() {
   showTheme();
 }
 
-// Copying: the text of the element that the button names.
+// Copying: the text that the button carries, or that of the element that it names.
 async function copy(button) {
-  const text = $(`#${CSS.escape(button.dataset.copy)}`).textContent.replace(/\n*$/, "\n");
+  const text = (button.dataset.text ?? $(`#${CSS.escape(button.dataset.copy)}`).textContent).replace(/\n*$/, "\n");
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -59,7 +59,7 @@ function announce(text) {
 let asking = null;
 const LONGEST = 300_000; // characters, fewer than a mebibyte in any script; of a longer log the error stands at the end
 
-async function ask(form, language) {
+async function ask(form, { language, remembered } = {}) {
   const text = $("#text");
   if (text.value.length > LONGEST) text.value = text.value.slice(-LONGEST);
   const button = $("button.primary", form);
@@ -72,7 +72,8 @@ async function ask(form, language) {
     const data = new URLSearchParams(new FormData(form));
     if (language) data.set(language.name, language.value);
     const response = await fetch(language?.formAction ?? form.action, { method: "POST", body: data, signal: mine.signal });
-    show(new DOMParser().parseFromString(await response.text(), "text/html"), form, language);
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    if (asking === mine) show(page, form, { language, remembered });
   } catch (error) {
     if (error.name === "AbortError") return;
     const notice = document.createElement("p");
@@ -86,9 +87,10 @@ async function ask(form, language) {
   button.textContent = button.dataset.label;
 }
 
-function show(page, form, language) {
+function show(page, form, { language, remembered }) {
   const answer = $("#answer");
   const found = $("#answer", page);
+  if (!language && !remembered) rememberAsked();
   if (found && page.documentElement.lang !== root.lang) {
     document.body.replaceWith(page.body); // a question in Chinese is answered on the Chinese page
     root.lang = page.documentElement.lang;
@@ -96,60 +98,118 @@ function show(page, form, language) {
   } else if (found) {
     answer.replaceChildren(...found.childNodes);
     $("h1").className = $("h1", page).className;
-    $("#text").rows = 4; // before the place to scroll to is reckoned
+    form.className = $("#ask", page).className;
     $(".lead")?.remove();
     $(".start")?.remove();
   } else {
     answer.replaceChildren(...$("main", page).childNodes);
   }
   document.title = page.title;
-  if (found && language) history.replaceState(history.state, "", language.formAction);
-  if (!language || $("[name=asked]")) keepAsked();
+  $("#text")?.scrollTo(0, 0);
   refine(document);
   if (found && language) {
+    history.replaceState(history.state, "", language.formAction);
     $("[data-lang]").focus({ preventScroll: true });
     restorePlace();
     return;
   }
   announce(found ? form.dataset.done : $("h1", answer).textContent);
-  const target = $("#answer");
-  target.focus({ preventScroll: true });
-  target.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+  $("#answer").focus({ preventScroll: true });
+  if (remembered) returnTo(remembered);
+  else scrollTo({ top: 0, behavior: "instant" });
 }
 
-// Coming back to the page finds what was asked, and its answer: only this tab remembers it.
-function keepAsked() {
+// Each answer is an entry in this tab's history: what was asked, the cause that was chosen, and how far down the reader was. The address has none of it.
+let shown = null; // the text that the answer on the page is about
+
+function rememberAsked() {
   const asked = $("#text").value;
   const here = new URL(location);
   if (here.searchParams.get("q") !== asked) here.searchParams.delete("q"); // the address asked something else
-  history.replaceState(asked.length <= 100_000 ? { asked } : null, "", here);
+  here.hash = "";
+  const state = asked.length <= 100_000 ? { asked } : null;
+  if (history.state?.asked === asked) history.replaceState(state, "", here);
+  else history.pushState(state, "", here);
+  shown = asked;
+  history.scrollRestoration = "manual";
 }
 
-function askAgain() {
+function remember(part) {
+  if (history.state?.asked && history.state.asked === shown && !$("[aria-busy]")) history.replaceState({ ...history.state, ...part }, "");
+}
+
+function returnTo({ cause, top }) {
+  const input = cause && document.getElementById(cause);
+  if (input) input.checked = true;
+  scrollTo({ top: top ?? 0, behavior: "instant" });
+}
+
+function askAgain(state) {
   const text = $("#text");
-  const came = performance.getEntriesByType("navigation")[0]?.type;
-  if (!text || text.value || came === "navigate" || !history.state?.asked) return;
-  text.value = history.state.asked;
-  ask(text.form);
+  history.scrollRestoration = "manual";
+  text.value = shown = state.asked;
+  ask(text.form, { remembered: state });
 }
 
-// Did this help? The answer is sent, and thanks take the buttons' place.
+function comeBack() {
+  const came = performance.getEntriesByType("navigation")[0]?.type;
+  if ($("#text") && !$("#text").value && came !== "navigate" && history.state?.asked) askAgain(history.state);
+}
+
+addEventListener("popstate", (event) => {
+  if (!$("#text") || (location.hash && !event.state)) return;
+  if (event.state?.asked && event.state.asked === shown) returnTo(event.state);
+  else if (event.state?.asked) askAgain(event.state);
+  else location.reload();
+});
+
+let resting = 0;
+addEventListener("scroll", () => {
+  clearTimeout(resting);
+  resting = setTimeout(() => remember({ top: scrollY }), 100);
+}, { passive: true });
+
+// Did this help? The answer is sent. After a yes, thanks take the buttons' place; after a no, the next cause is shown.
 async function tell(form, button) {
   const data = new FormData(form);
   data.set(button.name, button.value);
   const response = await fetch(form.action, { method: "POST", body: data }).catch(() => null);
+  const status = $("[role=status]", form);
   if (!response?.ok) {
-    $("[role=status]", form).textContent = form.dataset.failed;
+    status.textContent = form.dataset.failed;
     return;
   }
   for (const other of form.querySelectorAll("button")) other.remove();
-  $("[role=status]", form).textContent = form.dataset.thanks;
+  status.textContent = form.dataset.thanks;
+  if (button.value === "no") goOn(form.closest(".panel"), status, form.dataset);
+}
+
+function goOn(panel, status, words) {
+  const label = panel.previousElementSibling;
+  status.textContent = words.none;
+  if (!label?.control) return;
+  label.classList.add("refused");
+  const labels = [...panel.parentElement.querySelectorAll("label")];
+  const after = labels.slice(labels.indexOf(label));
+  const next = [...after, ...labels].find((other) => !other.classList.contains("refused"));
+  if (!next) return;
+  next.control.checked = true;
+  next.control.focus({ preventScroll: true });
+  remember({ cause: next.control.id });
+  const text = words.next.replace("{cause}", $("span", label).textContent);
+  announce(text);
+  $(".refusal")?.remove();
+  const notice = document.createElement("p");
+  notice.className = "notice refusal";
+  notice.textContent = text;
+  panel.parentElement.before(notice);
+  notice.scrollIntoView({ block: "nearest" });
 }
 
 // Running: start the stored programs, then ask again and again what they have printed.
 async function run(form) {
   const words = JSON.parse(form.dataset.words);
-  const outputs = form.nextElementSibling;
+  const outputs = $(".outputs", form.closest(".case"));
   const say = (text) => { $("[role=status]", form).textContent = text; };
   const send = (url, options) => fetch(url, { headers: { Accept: "application/json" }, ...options }).then(async (response) => {
     const answer = await response.json().catch(() => ({}));
@@ -198,7 +258,7 @@ function headings() {
 function rememberPlace() {
   const all = headings();
   const index = all.findLastIndex((heading) => heading.getBoundingClientRect().top <= 80);
-  const cases = [...document.querySelectorAll(".cases input")].findIndex((input) => input.checked);
+  const cases = [...document.querySelectorAll(".causes input")].findIndex((input) => input.checked);
   const top = index < 0 ? scrollY : -all[index].getBoundingClientRect().top;
   store.set(passing, "place", JSON.stringify({ path: location.pathname, index, top, cases }));
 }
@@ -207,7 +267,7 @@ function restorePlace() {
   const place = JSON.parse(store.get(passing, "place") || "null");
   store.set(passing, "place", null);
   if (!place || place.path !== location.pathname) return;
-  const input = document.querySelectorAll(".cases input")[place.cases];
+  const input = document.querySelectorAll(".causes input")[place.cases];
   if (input) input.checked = true;
   const heading = headings()[place.index];
   scrollTo({ top: heading ? heading.getBoundingClientRect().top + scrollY + place.top : place.top, behavior: "instant" });
@@ -230,8 +290,13 @@ function refine(part) {
 }
 
 function openNamedCase() {
-  const input = location.hash && document.getElementById(location.hash.slice(1));
-  if (input?.name === "case") input.checked = true;
+  const target = location.hash && document.getElementById(location.hash.slice(1));
+  if (!target) return;
+  if (target.matches("details")) target.open = true;
+  const input = target.name === "cause" ? target : target.closest(".panel")?.previousElementSibling?.control;
+  if (!input || input.checked) return;
+  input.checked = true;
+  target.scrollIntoView({ block: "start" });
 }
 
 function begin() {
@@ -252,7 +317,7 @@ document.addEventListener("submit", (event) => {
   }
   if (event.target.id !== "ask") return;
   event.preventDefault();
-  ask(event.target, event.submitter?.name === "switch" ? event.submitter : undefined);
+  ask(event.target, { language: event.submitter?.name === "switch" ? event.submitter : undefined });
 });
 
 document.addEventListener("click", (event) => {
@@ -260,6 +325,11 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest(".copy");
   if (button) copy(button);
   if (event.target.closest("[data-lang]")) rememberPlace();
+  if (event.target.closest("a")) remember({ top: scrollY });
+});
+
+document.addEventListener("change", (event) => {
+  if (event.target.name === "cause") remember({ cause: event.target.id });
 });
 
 document.addEventListener("paste", (event) => {
@@ -288,4 +358,4 @@ addEventListener("hashchange", openNamedCase);
 begin();
 openNamedCase();
 restorePlace();
-askAgain();
+comeBack();

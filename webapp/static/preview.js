@@ -4,8 +4,10 @@
 (() => {
   const board = () => document.querySelector(".preview");
   let renewing = false;
+  let changedAgain = false;
 
   async function renew() {
+    changedAgain = renewing;
     if (renewing) return;
     renewing = true;
     try {
@@ -14,7 +16,7 @@
       const fresh = next.querySelector(".preview");
       if (!fresh) return;
       const open = [...board().querySelectorAll("details")].map((element) => element.open);
-      const chosen = board().querySelector("[name=case]:checked")?.id;
+      const chosen = board().querySelector("[name=cause]:checked")?.id;
       const desk = board().querySelector(".desk").scrollTop;
       const focused = document.activeElement?.closest("[data-try]") !== null;
       if (fresh.querySelectorAll("details").length === open.length) {
@@ -29,6 +31,7 @@
       if (focused) board().querySelector("[data-try] button").focus();
     } finally {
       renewing = false;
+      if (changedAgain) renew();
     }
   }
 

@@ -1,0 +1,1 @@
+"""Tools for contributors: scaffold a new entry, preview it live."""

@@ -1,0 +1,63 @@
+"""kb worker: run batches of kb verify --broker on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+import sandbox
+from kb.cli.common import Failure, add_sandbox_options, make_parser
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command's parser."""
+    command = make_parser(
+        "worker",
+        "Take batches of programs from a Redis and run them in this machine's sandbox, until Ctrl-C.",
+        "Exit status: 0 ended by a signal, 1 the sandbox or the broker does not work, 2 usage.",
+    )
+    command.add_argument(
+        "--broker",
+        default=os.environ.get("KB_BROKER", ""),
+        metavar="URL",
+        help="redis://[:PASSWORD@]HOST[:PORT]/DB, or rediss:// for TLS (default: $KB_BROKER)",
+    )
+    command.add_argument(
+        "--device", choices=("cpu", "cuda"), default="cpu", help="take batches for this device (default cpu)"
+    )
+    command.add_argument("--concurrency", type=int, default=1, metavar="N", help="batches side by side (default 1)")
+    command.add_argument("--image", help="the container image")
+    command.add_argument(
+        "--redeliver-after",
+        type=int,
+        default=0,
+        metavar="SECONDS",
+        help="when another worker gets the batch of a machine that has gone (default 1800; longer than any batch)",
+    )
+    add_sandbox_options(command)
+    return command
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Work until a signal ends it."""
+    if not arguments.broker.startswith(("redis://", "rediss://")):
+        raise Failure("name the broker with --broker redis://HOST:PORT/0, or in KB_BROKER", 2)
+    try:
+        from sandbox.cluster.app import REDELIVER_AFTER
+        from sandbox.cluster.worker import WorkerSettings, start_worker
+    except ImportError as error:
+        raise Failure(f"{error}; workers need more packages: pip install 'kb-torch[sandbox,cluster]'") from None
+    settings = WorkerSettings(
+        device=arguments.device,
+        concurrency=max(arguments.concurrency, 1),
+        backend=arguments.backend,
+        runtime=arguments.runtime,
+        image=arguments.image,
+        python=arguments.python,
+        trust_gpu=arguments.trust_gpu,
+        redeliver_after=arguments.redeliver_after or REDELIVER_AFTER,
+    )
+    try:
+        return start_worker(arguments.broker, settings)
+    except sandbox.SandboxError as error:
+        raise Failure(str(error)) from error

@@ -1,0 +1,1 @@
+"""Entries: model, parser, loader and ledger."""

@@ -1,0 +1,1 @@
+"""The index of all entries: build it, store it, open it."""

@@ -1,0 +1,130 @@
+"""Correct words with one or two wrong letters: retyped from a screenshot, or read by a machine.
+
+Symmetric deletion, as in Garbe's SymSpell: the index stores every known word under each of its variants with one letter
+left out. A look-up tries the variants of the misspelt word, so its cost does not grow with the number of known words.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from kb.index.storage import Store, WriteBuffer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kb.corpus.entry import Entry
+
+__all__ = ["TABLES", "Speller", "index_words", "remove_words", "word_counts"]
+
+TABLES = ("word_counts", "deletions")
+
+_MIN_LETTERS, _MAX_LETTERS = 4, 24
+"""The lengths of words that are corrected."""
+
+_TWO_ERRORS = 9
+"""The length from which a word may differ in two places."""
+
+
+class Speller:
+    """Finds the known word that a misspelt one stands for."""
+
+    def __init__(self, store: Store | WriteBuffer) -> None:
+        self._store = store
+
+    def is_known(self, word: str) -> bool:
+        """Tell whether some entry contains the lower-case word."""
+        return self._store.get("word_counts", word) is not None
+
+    def correct(self, word: str) -> list[str]:
+        """Return the known word that a lower-case word stands for, or the two words that it joins.
+
+        The list is empty if the word is known or nothing is near.
+        """
+        if (
+            not _MIN_LETTERS <= len(word) <= _MAX_LETTERS
+            or not word.isascii()
+            or not word.isalpha()
+            or self.is_known(word)
+        ):
+            return []
+        for candidate in self._candidates(word):
+            if _is_near(word, candidate, 2 if len(word) >= _TWO_ERRORS else 1):
+                return [candidate]
+        for at in range(2, len(word) - 2):
+            if len(word) >= 8 and self.is_known(word[:at]) and self.is_known(word[at:]):
+                return [word[:at], word[at:]]
+        return []
+
+    def _candidates(self, word: str) -> Iterator[str]:
+        yield from self._with_one_letter_more(word)
+        for variant in _deletions(word):
+            if self.is_known(variant):
+                yield variant
+            yield from self._with_one_letter_more(variant)
+
+    def _with_one_letter_more(self, variant: str) -> list[str]:
+        """Return the most frequent known word that is the variant with one letter more."""
+        words = self._store.get("deletions", variant) or ()
+        return [min(words, key=lambda word: (-self._store.get("word_counts", word), word))] if words else []
+
+
+def word_counts(entry: Entry) -> Counter[str]:
+    """Return how often each word occurs in the messages, titles, aliases, names and prose of an entry."""
+    from kb.index.term_vectors import entry_texts
+    from kb.text.lexer import lex
+
+    return Counter(
+        token.text
+        for field, text in entry_texts(entry)
+        if field in ("message", "title", "alias", "prose", "api")
+        for token in lex(text)
+        if token.type in ("word", "dtype", "device") and token.text.isascii()
+    )
+
+
+def index_words(buffer: WriteBuffer, counts: Mapping[str, int]) -> None:
+    """Add the words of one entry."""
+    for word, count in counts.items():
+        if not buffer.get("word_counts", word):
+            _change_deletions(buffer, word, is_new=True)
+        buffer.add("word_counts", word, count)
+
+
+def remove_words(buffer: WriteBuffer, counts: Mapping[str, int]) -> None:
+    """Remove the words of one entry."""
+    for word, count in counts.items():
+        buffer.add("word_counts", word, -count)
+        if not buffer.get("word_counts", word):
+            _change_deletions(buffer, word, is_new=False)
+
+
+def _change_deletions(buffer: WriteBuffer, word: str, *, is_new: bool) -> None:
+    if not _MIN_LETTERS <= len(word) <= _MAX_LETTERS:
+        return
+    for variant in set(_deletions(word)):
+        words = set(buffer.get("deletions", variant) or ())
+        (words.add if is_new else words.discard)(word)
+        buffer.put("deletions", variant, sorted(words))
+
+
+def _deletions(word: str) -> list[str]:
+    """Return the word with each of its letters left out."""
+    return [word[:at] + word[at + 1 :] for at in range(len(word))]
+
+
+def _is_near(left: str, right: str, most: int) -> bool:
+    """Tell whether at most `most` letters were replaced, added, left out or swapped with a neighbour (optimal string alignment distance)."""
+    if abs(len(left) - len(right)) > most:
+        return False
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for i, letter in enumerate(left, 1):
+        new = [i]
+        for j, other_letter in enumerate(right, 1):
+            cost = min(row[j] + 1, new[j - 1] + 1, row[j - 1] + (letter != other_letter))
+            if i > 1 and j > 1 and letter == right[j - 2] and left[i - 2] == other_letter:
+                cost = min(cost, before[j - 2] + 1)
+            new.append(cost)
+        before, row = row, new
+    return row[-1] <= most

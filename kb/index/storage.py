@@ -1,0 +1,141 @@
+"""One LMDB file of an index: named tables from strings to JSON values.
+
+A generation of the index is never written after it was published. So readers open it read-only and without a lock file,
+which also works on network file systems, and any number of threads and processes read it at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from _thread import _local
+from collections.abc import Iterator, Mapping
+from typing import Any
+from weakref import WeakValueDictionary
+
+import lmdb
+
+__all__ = ["StorageError", "Store", "WriteBuffer", "write_store"]
+
+_MAX_KEY_BYTES = 500
+"""LMDB refuses keys of more than 511 bytes."""
+
+_MIN_MAP_BYTES = 1 << 26
+
+_open_environments: WeakValueDictionary[tuple[int, str], _Environment] = WeakValueDictionary()
+"""LMDB does not allow a process to open the same file twice."""
+
+
+class StorageError(Exception):
+    """The index cannot be read or written. The text says why and what to do."""
+
+
+class _Environment:
+    """An open LMDB file with its tables, and a read transaction for each thread."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            self._env = lmdb.open(path, subdir=False, readonly=True, lock=False, max_dbs=32, readahead=False)
+            with self._env.begin() as transaction:
+                names = [bytes(name) for name in transaction.cursor().iternext(values=False)]
+            self.tables = {name.decode(): self._env.open_db(name, create=False) for name in names}
+        except (lmdb.Error, OSError, UnicodeDecodeError) as error:
+            raise StorageError(f"{path} cannot be read ({error})") from error
+        self._threads = _local()
+
+    @property
+    def transaction(self) -> lmdb.Transaction:
+        transaction: lmdb.Transaction | None = getattr(self._threads, "transaction", None)
+        if transaction is None:
+            transaction = self._threads.transaction = self._env.begin()
+        return transaction
+
+
+class Store:
+    """Reads the tables of one published LMDB file."""
+
+    def __init__(self, path: str) -> None:
+        """Open the file; raises `StorageError` if it is missing or is no LMDB file."""
+        key = os.getpid(), os.path.realpath(path)
+        environment = _open_environments.get(key)
+        if environment is None:
+            environment = _open_environments[key] = _Environment(path)
+        self._environment = environment
+
+    def get(self, table: str, key: str) -> Any:
+        """Return the value of the key, or None."""
+        raw = self._environment.transaction.get(_encode(key), db=self._environment.tables[table])
+        return None if raw is None else json.loads(str(raw, "utf-8"))
+
+    def keys(self, table: str) -> list[str]:
+        """Return the keys of a table in order."""
+        cursor = self._environment.transaction.cursor(db=self._environment.tables[table])
+        return [bytes(key).decode() for key in cursor.iternext(values=False)]
+
+    def items(self, table: str) -> Iterator[tuple[str, Any]]:
+        """Yield the keys of a table in order, with their values."""
+        for key, raw in self._environment.transaction.cursor(db=self._environment.tables[table]):
+            yield bytes(key).decode(), json.loads(str(raw, "utf-8"))
+
+
+class WriteBuffer:
+    """The tables of a new generation: those of the previous one with the changes made here, which are kept in memory until they are written."""
+
+    def __init__(self, tables: tuple[str, ...], previous: Store | None = None) -> None:
+        self._previous = previous
+        self.changes: dict[str, dict[str, Any]] = {table: {} for table in tables}
+
+    def get(self, table: str, key: str) -> Any:
+        """Return the value of the key, or None. A caller may change it in place if it puts it back."""
+        changed = self.changes[table]
+        if key not in changed:
+            return self._previous.get(table, key) if self._previous else None
+        return changed[key]
+
+    def put(self, table: str, key: str, value: Any) -> None:
+        """Set the value of the key; None or anything empty removes it."""
+        self.changes[table][key] = value
+
+    def add(self, table: str, key: str, amount: int) -> None:
+        """Add to a counter; one that reaches zero is removed."""
+        self.put(table, key, (self.get(table, key) or 0) + amount)
+
+
+def write_store(path: str, changes: Mapping[str, Mapping[str, Any]], previous: str = "") -> None:
+    """Write the tables to `path`: a copy of the file `previous`, if given, with the changes applied in one transaction.
+
+    Raises `StorageError` if the disk is full or cannot be written.
+    """
+    encoded = {
+        table: sorted((_encode(key), _dump(value)) for key, value in rows.items()) for table, rows in changes.items()
+    }
+    size = sum(len(key) + len(value) + 32 for rows in encoded.values() for key, value in rows)
+    try:
+        if previous:
+            import shutil
+
+            shutil.copyfile(previous, path)
+            size += os.path.getsize(path)
+        with lmdb.open(path, subdir=False, lock=False, max_dbs=32, map_size=_MIN_MAP_BYTES + 4 * size) as environment:
+            tables = {table: environment.open_db(table.encode()) for table in encoded}
+            with environment.begin(write=True) as transaction:
+                for table, rows in encoded.items():
+                    for key, value in rows:
+                        if value:
+                            transaction.put(key, value, db=tables[table])
+                        else:
+                            transaction.delete(key, db=tables[table])
+    except (lmdb.Error, OSError) as error:
+        raise StorageError(f"{path} cannot be written ({error})") from error
+
+
+def _encode(key: str) -> bytes:
+    raw = key.encode("utf-8", "replace")
+    if 0 < len(raw) <= _MAX_KEY_BYTES:
+        return raw
+    return raw[: _MAX_KEY_BYTES - 32] + f"\0{len(raw)}-{zlib.crc32(raw)}-{zlib.adler32(raw)}".encode()
+
+
+def _dump(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") if value else b""

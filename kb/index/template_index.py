@@ -1,0 +1,316 @@
+"""The inverted index of message templates: which templates may match at some place of a text, for the matcher to check.
+
+A template is found by its anchor: its first words, at most three, with their distances. A paste is scanned once, and each of its
+words is looked up as the first word of an anchor. So the cost depends on the length of the paste, and hardly on the number
+of templates: this is the n-gram index of Zobel and Moffat (2006, section 4), with gaps where a template has placeholders.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from kb.index.storage import Store, WriteBuffer
+from kb.templates.matcher import OPEN_TYPES, Alignment, Piece, Placeholder, align
+from kb.templates.template import Template, TemplateError, compile_template
+from kb.text.lexer import Token
+
+__all__ = [
+    "TABLES",
+    "TemplateHit",
+    "TemplateIndex",
+    "TemplateRecord",
+    "compile_messages",
+    "index_messages",
+    "remove_messages",
+]
+
+TABLES = ("templates", "anchors", "first_words", "message_words")
+
+_ANCHOR_WORDS = 3
+_MIN_TAIL_WORDS = 5
+_MIN_PREFIX_WORDS = 3
+"""The minimum number of words of a template's beginning that counts as a partial match."""
+
+_MAX_ALIGNMENTS = 4_000
+"""The maximum number of alignments in one look-up. Real pastes need tens; the bound is for pastes made to be slow."""
+
+_MAX_CACHED = 20_000
+"""Records and lists of anchor shapes that are kept once read."""
+
+_Shape = tuple[int, ...]
+"""The shape of an anchor: the number of tokens before its first word, then the distance of each further word from the first."""
+
+
+class TemplateRecord(NamedTuple):
+    """A template as it is indexed: a whole message, the tail of one (`is_tail`), or only the name of an exception (`is_bare_type`).
+
+    `type` is the exception's class name without modules, or empty. `information` is the information content of each word
+    of `pieces` in nats: the natural logarithm of one over the share of the entries whose messages have the word.
+    """
+
+    id: str
+    slug: str
+    source: str
+    type: str
+    pieces: tuple[Piece, ...]
+    is_tail: bool
+    is_bare_type: bool
+    information: tuple[float, ...] = ()
+
+
+class TemplateHit(NamedTuple):
+    """A place where a template matches, completely or with its beginning, from the token `start` on."""
+
+    template: TemplateRecord
+    start: int
+    alignment: Alignment
+
+    @property
+    def end(self) -> int:
+        """The index after the last token of the match."""
+        return self.alignment.end
+
+
+class TemplateIndex:
+    """Finds the templates that match in a text."""
+
+    def __init__(self, store: Store | WriteBuffer, entries_with_messages: int) -> None:
+        self._store = store
+        self._entries_with_messages = entries_with_messages
+        self._shapes: dict[str, list[_Shape]] = {}
+        self._records: dict[str, TemplateRecord] = {}
+
+    def find(self, tokens: Sequence[Token]) -> list[TemplateHit]:
+        """Return every complete match, in the order of the text; where none begins, the beginning of a template if only one entry has such a template."""
+        words = [self._word(token) for token in tokens]
+        hits: list[TemplateHit] = []
+        alignments = 0
+        candidates: dict[int, set[str]] = {}
+        for at, word in enumerate(words):
+            for start, template_id in self._candidates(words, at, word):
+                candidates.setdefault(start, set()).add(template_id)
+        for start, template_ids in sorted(candidates.items()):
+            alignments += len(template_ids)
+            if alignments > _MAX_ALIGNMENTS:
+                break
+            records = [self._record(template_id) for template_id in sorted(template_ids)]
+            aligned = [TemplateHit(record, start, align(record.pieces, tokens, start)) for record in records]
+            complete = [hit for hit in aligned if hit.alignment.whole]
+            hits += complete or _unique_prefix(aligned)
+        return _without_shared_tails(hits)
+
+    def information(self, word: str) -> float:
+        """Return the information content of a word of the messages in nats."""
+        count = self._store.get("message_words", word) or 0
+        return round(math.log(1 + self._entries_with_messages / count), 1) if count else 0.0
+
+    def _candidates(self, words: Sequence[str], at: int, word: str) -> Iterator[tuple[int, str]]:
+        """Yield (start, template) for the anchors whose first word is the word at the index `at`."""
+        shapes = self._shapes.get(word)
+        if shapes is None:
+            shapes = _kept(
+                self._shapes,
+                word,
+                [tuple(map(int, shape.split())) for shape in self._store.get("first_words", word) or ()],
+            )
+        for before, *distances in shapes:
+            if before > at or (distances and at + distances[-1] >= len(words)):
+                continue
+            key = _anchor_key((before, *distances), [word, *(words[at + distance] for distance in distances)])
+            for template_id in self._store.get("anchors", key) or ():
+                yield at - before, template_id
+
+    def _word(self, token: Token) -> str:
+        """Return the word to look up; of two sentences glued together, as in `not allowed.You can`, the last word of the first."""
+        first, dot, rest = token.raw.partition(".")
+        if dot and rest[:1].isupper() and token.type == "word" and self._store.get("message_words", token.text) is None:
+            return first.lower()
+        return token.text
+
+    def _record(self, template_id: str) -> TemplateRecord:
+        record = self._records.get(template_id)
+        if record is None:
+            slug, source, type_, pieces, is_tail, is_bare_type = self._store.get("templates", template_id)
+            pieces = tuple(Placeholder(*piece) if isinstance(piece, list) else piece for piece in pieces)
+            record = TemplateRecord(
+                template_id,
+                slug,
+                source,
+                type_,
+                pieces,
+                is_tail,
+                is_bare_type,
+                tuple(self.information(piece) for piece in pieces if isinstance(piece, str)),
+            )
+            _kept(self._records, template_id, record)
+        return record
+
+
+def compile_messages(messages: Sequence[str]) -> Iterator[Template]:
+    """Yield the compiled messages without those that cannot be compiled, which `kb check` reports."""
+    for message in messages:
+        with contextlib.suppress(TemplateError):
+            yield compile_template(message)
+
+
+def index_messages(buffer: WriteBuffer, slug: str, messages: Sequence[str]) -> None:
+    """Add the messages of one entry."""
+    _change(buffer, slug, messages, 1)
+
+
+def remove_messages(buffer: WriteBuffer, slug: str, messages: Sequence[str]) -> None:
+    """Remove the messages of one entry, which have to be those that were added."""
+    _change(buffer, slug, messages, -1)
+
+
+def _change(buffer: WriteBuffer, slug: str, messages: Sequence[str], step: int) -> None:
+    words: set[str] = set()
+    for number, (template, pieces, is_tail, is_bare_type) in enumerate(_rows(messages)):
+        template_id = f"{slug} {number}"
+        words.update(piece for piece in pieces if isinstance(piece, str))
+        row = [slug, template.source, template.type, pieces, is_tail, is_bare_type]
+        buffer.put("templates", template_id, row if step > 0 else None)
+        for shape, key in _anchors(pieces):
+            template_ids = set(buffer.get("anchors", key) or ())
+            (template_ids.add if step > 0 else template_ids.discard)(template_id)
+            buffer.put("anchors", key, sorted(template_ids))
+            shapes = dict(buffer.get("first_words", shape.word) or {})
+            shapes[shape.text] = shapes.get(shape.text, 0) + step
+            buffer.put("first_words", shape.word, {text: count for text, count in sorted(shapes.items()) if count})
+    for word in words:
+        buffer.add("message_words", word, step)
+
+
+class _AnchorShape(NamedTuple):
+    word: str
+    text: str
+
+
+def _rows(messages: Sequence[str]) -> Iterator[tuple[Template, tuple[Piece, ...], bool, bool]]:
+    """Yield (template, pieces, is_tail, is_bare_type) for whole messages and then for their tails."""
+    tails: dict[str, tuple[Template, tuple[Piece, ...]]] = {}
+    for template in compile_messages(messages):
+        pieces = _closed(template.pieces)
+        if not pieces:
+            for name in _type_names(template):
+                yield template, (name,), False, True
+            continue
+        yield template, pieces, False, False
+        for tail in _tails(template):
+            tails.setdefault(json.dumps(tail), (template, tail))
+    for template, tail in tails.values():
+        yield template, tail, True, False
+
+
+def _anchors(pieces: Sequence[Piece]) -> Iterator[tuple[_AnchorShape, str]]:
+    """Yield the anchors of a template, several if the number of tokens between its words may vary."""
+    for offsets, words in _word_offsets(pieces):
+        shape = (offsets[0], *(offset - offsets[0] for offset in offsets[1:]))
+        yield _AnchorShape(words[0], " ".join(map(str, shape))), _anchor_key(shape, words)
+
+
+def _word_offsets(pieces: Sequence[Piece]) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
+    """Return the offsets, in tokens, and the texts of the first words.
+
+    Several numbers in a row may be one token of a size, as in `[{low:int}, {high:int}]`, so all counts of tokens are tried.
+    """
+    variants: list[tuple[int, tuple[int, ...], tuple[str, ...]]] = [(0, (), ())]
+    numbers = 0
+    for piece in pieces:
+        if isinstance(piece, Placeholder) and piece.type in OPEN_TYPES:
+            break
+        is_word = isinstance(piece, str) and not piece.isdigit()
+        numbers = 0 if is_word or (isinstance(piece, Placeholder) and piece.type not in ("int", "num")) else numbers + 1
+        advanced = [(position + 1, offsets, words) for position, offsets, words in variants]
+        if is_word:
+            variants = [
+                (position + 1, (*offsets, position), (*words, str(piece))) for position, offsets, words in variants
+            ]
+            if len(variants[0][1]) == _ANCHOR_WORDS:
+                break
+        else:
+            variants = advanced + (variants if 1 < numbers < 4 else [])
+    return list(dict.fromkeys((offsets, words) for _, offsets, words in variants if words))
+
+
+def _anchor_key(shape: Sequence[int], words: Sequence[str]) -> str:
+    return " ".join([*map(str, shape), *words])
+
+
+def _unique_prefix(hits: Sequence[TemplateHit]) -> list[TemplateHit]:
+    """Return the hit whose template's beginning has the most words, unless several entries have a template that begins so.
+
+    Of an entry's own templates the one of which the least is missing is returned.
+    """
+    most = max(hit.alignment.words for hit in hits)
+    longest = [hit for hit in hits if hit.alignment.words == most]
+    if most < _MIN_PREFIX_WORDS or len({hit.template.slug for hit in longest}) > 1:
+        return []
+    return [min(longest, key=lambda hit: (len(hit.template.pieces) - hit.alignment.pieces, hit.template.id))]
+
+
+def _without_shared_tails(hits: list[TemplateHit]) -> list[TemplateHit]:
+    """Remove tails that other entries have as well, as a tail or as a whole message, because they identify none of them."""
+    owners: dict[tuple[int, tuple[Piece, ...]], set[str]] = {}
+    for hit in hits:
+        owners.setdefault((hit.start, _unnamed(hit.template.pieces)), set()).add(hit.template.slug)
+    return [
+        hit for hit in hits if not hit.template.is_tail or len(owners[hit.start, _unnamed(hit.template.pieces)]) == 1
+    ]
+
+
+def _unnamed(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    return tuple(piece._replace(name="") if isinstance(piece, Placeholder) else piece for piece in pieces)
+
+
+def _closed(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """Return the pieces without open placeholders at either end, which match anything."""
+    start, end = 0, len(pieces)
+    while start < end and _is_open(pieces[start]):
+        start += 1
+    while end > start and _is_open(pieces[end - 1]):
+        end -= 1
+    return tuple(pieces[start:end])
+
+
+def _is_open(piece: Piece) -> bool:
+    return isinstance(piece, Placeholder) and piece.type in OPEN_TYPES
+
+
+def _type_names(template: Template) -> list[str]:
+    """Return the name of an exception whose message is empty, as a token: with its module, and without."""
+    full = template.source.partition(": ")[0].rstrip(": ").lower()
+    return [full, template.type.lower()] if "." in full else [full]
+
+
+def _tails(template: Template) -> Iterator[tuple[Piece, ...]]:
+    """Yield what follows each clause of the message if it has enough words to differ from other messages."""
+    for clause in _clauses(template.source):
+        with contextlib.suppress(TemplateError):
+            pieces = _closed(compile_template(clause).pieces)
+            if sum(isinstance(piece, str) for piece in pieces) >= _MIN_TAIL_WORDS and len(pieces) < len(
+                template.pieces
+            ):
+                yield pieces
+
+
+def _clauses(source: str) -> list[str]:
+    body = source.partition(": ")[2]
+    clauses = []
+    for mark in (": ", ". ", ", ", "! ", "\n"):
+        rest = body
+        while rest := rest.partition(mark)[2]:
+            clauses.append(rest)
+    return clauses
+
+
+def _kept(cache: dict[str, Any], key: str, value: Any) -> Any:
+    """Store a value in a bounded cache and return it."""
+    if len(cache) >= _MAX_CACHED:
+        cache.clear()
+    cache[key] = value
+    return value

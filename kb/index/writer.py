@@ -1,0 +1,100 @@
+"""Write a generation of the index: all entries at once, or the previous generation with some entries removed and some added.
+
+Both ways lead through `write_generation`, so an index that followed changes step by step answers as one that was built at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from kb.corpus.entry import Entry
+from kb.corpus.ledger import Ledgers
+from kb.index import spelling, template_index, term_vectors
+from kb.index.document import make_document, make_summary
+from kb.index.freshness import digest
+from kb.index.fulltext import FOLDER, write_fulltext
+from kb.index.reader import META_KEY, STORE, TABLES, Index, Meta
+from kb.index.storage import WriteBuffer, write_store
+
+__all__ = ["SlugConflictError", "write_generation"]
+
+
+class SlugConflictError(Exception):
+    """Two entries claim the same slug. Which of them gets it is decided among all entries."""
+
+
+def write_generation(
+    folder: Path,
+    manifest: str,
+    added: Sequence[Entry],
+    ledgers: Ledgers,
+    *,
+    removed: Sequence[str] = (),
+    previous: Index | None = None,
+    has_slug_conflict: bool = False,
+) -> None:
+    """Write the index of `previous` without the slugs `removed` and with the entries `added` into `folder`; an entry that changed is in both.
+
+    `manifest` says which files the index is made of. `has_slug_conflict` says that an entry was left out because another
+    has its slug. Raises `SlugConflictError` if a change reveals one; the folder is of no use then.
+    """
+    buffer = WriteBuffer(TABLES, previous.store if previous else None)
+    meta = previous.meta if previous else Meta()
+    for slug in removed:
+        meta = _remove(buffer, slug, meta)
+    has_slug_conflict |= _claim_slugs(buffer, added)
+    if has_slug_conflict and previous:
+        raise SlugConflictError
+    printed = ledgers.printed()
+    vectors = {}
+    for entry in added:
+        terms = term_vectors.entry_terms(entry, printed)
+        vectors[entry.id] = terms.vector
+        term_vectors.index_terms(buffer, entry.id, terms)
+        meta = _add(buffer, entry, ledgers, meta)
+    changed = meta.changed + len({*removed, *vectors}) if previous else 0
+    meta = meta._replace(changed=changed, has_slug_conflict=has_slug_conflict, manifest_digest=digest(manifest))
+    buffer.put("meta", META_KEY, meta)
+    buffer.put("meta", "manifest", manifest)
+    write_fulltext(folder / FOLDER, removed, vectors, Path(previous.folder, FOLDER) if previous else None)
+    write_store(str(folder / STORE), buffer.changes, os.path.join(previous.folder, STORE) if previous else "")
+
+
+def _add(buffer: WriteBuffer, entry: Entry, ledgers: Ledgers, meta: Meta) -> Meta:
+    words = spelling.word_counts(entry)
+    messages = [message.text for message in entry.messages]
+    template_index.index_messages(buffer, entry.id, messages)
+    spelling.index_words(buffer, words)
+    buffer.put("documents", entry.id, make_document(entry, ledgers))
+    buffer.put("summaries", entry.id, make_summary(entry))
+    buffer.put("sources", entry.id, {"path": str(entry.path), "messages": messages, "words": words})
+    return meta._replace(size=meta.size + 1, with_messages=meta.with_messages + bool(messages))
+
+
+def _remove(buffer: WriteBuffer, slug: str, meta: Meta) -> Meta:
+    source = buffer.get("sources", slug)
+    template_index.remove_messages(buffer, slug, source["messages"])
+    spelling.remove_words(buffer, source["words"])
+    term_vectors.remove_terms(buffer, slug)
+    for name in (slug, *buffer.get("documents", slug)["also"]):
+        buffer.put("redirects", name, None)
+    for table in ("documents", "summaries", "sources"):
+        buffer.put(table, slug, None)
+    return meta._replace(size=meta.size - 1, with_messages=meta.with_messages - bool(source["messages"]))
+
+
+def _claim_slugs(buffer: WriteBuffer, entries: Sequence[Entry]) -> bool:
+    """Let slugs and old slugs lead to entries, an entry's own slug first; tell whether two entries claim the same one."""
+    conflict = False
+    for entry in entries:
+        conflict |= buffer.get("redirects", entry.id) is not None
+        buffer.put("redirects", entry.id, entry.id)
+    own = {entry.id for entry in entries}
+    for entry in entries:
+        for old_slug in entry.also:
+            conflict |= buffer.get("redirects", old_slug) not in (None, entry.id)
+            if old_slug not in own:
+                buffer.put("redirects", old_slug, entry.id)
+    return conflict

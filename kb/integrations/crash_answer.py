@@ -1,0 +1,192 @@
+"""The answer to what a program died of: looked up from its traceback, with what the program had in its hands.
+
+The look-up is given up after a second. An index that is missing is built in the background, for the next error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from threading import Lock
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kb.index.document import EntryDocument
+    from kb.inspection.crash_context import CrashContext
+    from kb.search.answer import Answer
+
+__all__ = ["ERROR_ROWS", "SECONDS", "CrashAnswer", "answer_to", "look_up", "print_answer", "told"]
+
+SECONDS = 1.0
+"""How long a look-up may hold up a program that dies."""
+ERROR_ROWS = 8
+"""Rows of a terminal that stay free for the end of the traceback and the prompt."""
+_FRAMES = -60
+"""The innermost frames of a traceback that are looked at."""
+_LONGEST = 16_384
+"""Characters of each part of a traceback that are looked at, and four times as many in all: a message may list a thousand tensors."""
+
+_told: set[str] = set()
+_speaks = Lock()
+
+
+class CrashAnswer(NamedTuple):
+    """The answer to an error, the document of its first match (None where there is no answer), what was asked, and what the program had in its hands."""
+
+    answer: Answer
+    document: EntryDocument | None
+    text: str
+    context: CrashContext | None
+
+
+def print_answer(error: Exception, *, said: bool) -> None:
+    """Print the answer to an exception on standard error, once for each entry; nothing where there is none, unless it is to be `said`."""
+    crash = answer_to(error)
+    if _speaks.acquire(timeout=SECONDS):
+        try:
+            if lines := _lines(crash, said):
+                sys.stderr.write("\n".join(lines) + "\n")
+                sys.stderr.flush()
+        finally:
+            _speaks.release()
+
+
+def answer_to(error: BaseException) -> CrashAnswer | None:
+    """Return the answer to an exception with its traceback, or None where the index or the time is missing."""
+    return look_up(_as_printed(error), error)
+
+
+def look_up(text: str, error: BaseException | None = None) -> CrashAnswer | None:
+    """Return the answer to a text, with what the program had in its hands when it raised the error, or None where the index or the time is missing."""
+    import threading
+
+    answers: list[CrashAnswer] = []
+    thread = threading.Thread(target=_look_up, args=(error, text, answers), name="kb", daemon=True)
+    thread.start()
+    thread.join(SECONDS)
+    return answers[0] if answers else None
+
+
+def told(slug: str) -> bool:
+    """Tell whether this process has answered with the entry before, and remember that it has now."""
+    if slug in _told:
+        return True
+    _told.add(slug)
+    return False
+
+
+def _as_printed(error: BaseException) -> str:
+    import traceback
+
+    parts = traceback.format_exception(type(error), error, error.__traceback__, limit=_FRAMES)
+    return "".join(part[:_LONGEST] for part in parts)[-4 * _LONGEST :]
+
+
+def _look_up(error: BaseException | None, text: str, answers: list[CrashAnswer]) -> None:
+    try:
+        from kb.index.manager import open_existing_index
+        from kb.render.terminal import language
+        from kb.search.lookup import lookup
+
+        index = open_existing_index()
+        if index is None:
+            _build_index_in_background()
+            return
+        answer = lookup(text, lang=language(), limit=3, index=index)
+        fits = answer.answered and (answer.matches[0].confidence == "exact" or _through_torch(text))
+        document = index.document(answer.matches[0].id) if fits else None
+        answers.append(CrashAnswer(answer, document, text, _context(error, answer) if document and error else None))
+    except BaseException:  # noqa: BLE001, S110 - a crash is never made worse
+        pass
+
+
+def _context(error: BaseException, answer: Answer) -> CrashContext | None:
+    """Return what the program had in its hands where the answered error arose. A program without torch has nothing that an entry is about."""
+    if "torch" not in sys.modules:
+        return None
+    try:
+        from kb.inspection.crash_context import crash_context
+
+        pasted = next((pasted for pasted in answer.errors if pasted.frame), None)
+        if pasted is None or pasted.frame is None:
+            return crash_context(error)
+        return crash_context(error, pasted.message, pasted.frame.file, pasted.frame.line)
+    except Exception:  # noqa: BLE001 - an answer without it is better than none
+        return None
+
+
+def _build_index_in_background() -> None:
+    """Build the index in a process of its own, so the next error has an answer: it takes longer than a dying program should wait."""
+    import subprocess
+
+    nowhere = subprocess.DEVNULL
+    subprocess.Popen(
+        [sys.executable, "-m", "kb", "index"], stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
+    )
+
+
+def _through_torch(text: str) -> bool:
+    """Tell whether the traceback passes torch or speaks of it: an error from elsewhere that only sounds alike is not ours to explain."""
+    for line in text.split("\n"):
+        frame = line.lstrip().startswith('File "')
+        if ("/torch/" in line.replace("\\", "/")) if frame else ("torch" in line):
+            return True
+    return False
+
+
+def _answering_rank(slug: str) -> str:
+    """Return the rank of a distributed run that prints the whole answer: under torchrun the first on this machine to ask, else rank 0.
+
+    The ranks agree by a file beside those in which torchrun collects the errors of one attempt. torchrun removes that folder.
+    """
+    rank = os.environ.get("RANK", "0")
+    errors = os.environ.get("TORCHELASTIC_ERROR_FILE", "")
+    try:
+        attempt = os.path.dirname(os.path.dirname(errors)) if errors else ""  # noqa: PTH120 - no pathlib here: it costs milliseconds
+        path = os.path.join(attempt, f"kb-{slug}")  # noqa: PTH118
+        if not attempt:
+            return "0"
+        try:
+            with open(path, "x", encoding="utf-8") as file:  # noqa: PTH123
+                file.write(rank)
+        except FileExistsError:
+            with open(path, encoding="utf-8") as file:  # noqa: PTH123
+                return file.read() or "0"
+    except OSError:
+        return "0"
+    return rank
+
+
+def _lines(crash: CrashAnswer | None, said: bool) -> list[str]:
+    """Return what is printed of an answer on standard error."""
+    from kb.render.terminal import DIM, Style, size
+
+    style = Style(sys.stderr)
+    limit, rows = size(sys.stderr)
+    lines: list[str] = []
+    if crash is None:
+        if said:
+            lines = [
+                style(
+                    "kb: no answer yet, its index is being built now; the next error has one (kb doctor tells why if not)",
+                    DIM,
+                )
+            ]
+    else:
+        answer, document, text, context = crash
+        if document is None:
+            lines = [style("kb has no entry for this error", DIM)] if said else []
+        elif not told(document["id"]):
+            from kb.render.answer_text import answer_lines, short_lines
+
+            room = None if rows is None else max(16, rows - ERROR_ROWS)
+            rank = _answering_rank(document["id"])
+            if rank == os.environ.get("RANK", rank):
+                shown = answer_lines(
+                    answer, document, text, limit, room, style, context=context, lead="kb: ", evidence=False
+                )
+                lines = ["", *shown]
+            else:  # every process of a distributed run dies, and mostly of the same
+                lines = ["", *short_lines(answer, limit, style, lead="kb: ", rank=rank)]
+    return lines

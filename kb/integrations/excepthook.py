@@ -1,0 +1,77 @@
+"""The answer under the traceback of a program that dies: `kb.install()` sets it up through sys.excepthook and threading.excepthook.
+
+A crash is never made worse: whatever fails here fails in silence, and until something dies nothing but this module is loaded.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+__all__ = ["explain", "install", "uninstall"]
+
+_on = False
+_before: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+
+def install(*, main_thread: bool = True, warnings: bool = False, logging: bool = False) -> None:
+    """Print kb's answer under the traceback of every uncaught exception, after what was installed before has had its turn.
+
+    Without `main_thread` only those of other threads are answered. With `warnings` a warning that an entry explains is answered where it is shown, and
+    with `logging` a traceback that is logged, as by `logging.exception`.
+    """
+    global _on  # noqa: PLW0603 - one process has one excepthook
+    import threading
+
+    _on = True
+    if main_thread and sys.excepthook not in _before:
+        sys.excepthook = _after(sys.excepthook, lambda _type, error, _traceback: error)
+    if threading.excepthook not in _before:
+        threading.excepthook = _after(threading.excepthook, lambda args: args.exc_value)
+    if warnings or logging:
+        from kb.integrations import handled_errors
+
+        handled_errors.install(warnings=warnings, logging=logging)
+
+
+def uninstall() -> None:
+    """Take the hooks away again; where others were put around them they stay, and do nothing."""
+    global _on  # noqa: PLW0603
+    import threading
+
+    _on = False
+    sys.excepthook = _before.pop(sys.excepthook, sys.excepthook)
+    threading.excepthook = _before.pop(threading.excepthook, threading.excepthook)
+    if handled_errors := sys.modules.get("kb.integrations.handled_errors"):
+        handled_errors.uninstall()
+
+
+def explain(error: object, *, said: bool = False) -> None:
+    """Print the answer to an uncaught exception on standard error, once for each entry; print nothing where there is none, unless it is to be `said`."""
+    try:
+        if not isinstance(error, Exception) or getattr(error, "_kb_explained", False) or sys.stderr is None:
+            return
+        error._kb_explained = True  # type: ignore[attr-defined]  # noqa: SLF001 - an exception may pass more than one hook
+        from kb.integrations.crash_answer import print_answer
+
+        print_answer(error, said=said)
+    except BaseException:  # noqa: BLE001, S110 - a crash is never made worse
+        pass
+
+
+def _after(previous: Callable[..., Any], error_of: Callable[..., object]) -> Callable[..., Any]:
+    """Return a hook that calls the previous one and then explains the error."""
+
+    def hook(*args: Any) -> None:
+        try:
+            previous(*args)
+        finally:
+            if _on:
+                explain(error_of(*args))
+
+    _before[hook] = previous
+    return hook

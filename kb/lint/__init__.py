@@ -1,0 +1,1 @@
+"""The rules for entries, exemptions from them, and what can be fixed automatically."""

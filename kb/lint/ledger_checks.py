@@ -1,0 +1,78 @@
+"""Compare what entries say with what the ledgers and the record of packages show: which entry a message answers, which versions of torch print it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from kb.corpus.diagnostic import Diagnostic, display_path
+from kb.corpus.entry import Entry
+from kb.corpus.ledger import Ledgers
+from kb.corpus.loader import Corpus
+from kb.corpus.versions import holds
+from kb.lint.entry_templates import entry_templates
+from kb.lint.template_collisions import template_collisions
+from kb.record.message_ranges import releases_left_out
+from kb.templates.occurrences import matches_beginning
+from kb.templates.program_output import exceptions_in, warnings_in
+from kb.templates.template import Template
+from kb.text.lexer import lex
+
+__all__ = ["check_ledgers"]
+
+_MAX_MESSAGE = 8000
+"""How much of a printed message is compared, in characters."""
+
+
+def check_ledgers(corpus: Corpus, ledgers: Ledgers, slugs: Collection[str]) -> Iterator[Diagnostic]:
+    """Yield a fault for each message of these entries that would answer what another entry's repro printed, or whose range a ledger contradicts.
+
+    The faults of the ledgers themselves come first. What a program printed before it was changed does not count.
+    """
+    yield from ledgers.faults
+    cases = [case for entry in corpus for case in entry.cases]
+    printed = {case.id: record.printed for case in cases for record in ledgers.records(case)[:1]}
+    for collision in template_collisions(corpus, printed):
+        if collision.slug in slugs:
+            entry = corpus.entries[collision.slug]
+            line = next((message.line for message in entry.messages if message.text == collision.template), 1)
+            what = (
+                f"{collision.template!r} also matches what the repro of {collision.printed_by} printed; "
+                f"make it more specific, or give {collision.printed_by} the fuller message"
+            )
+            yield Diagnostic(display_path(entry.path), line, "KB043", what)
+    for slug in slugs:
+        yield from _contradicted_ranges(corpus.entries[slug], ledgers)
+        yield from _ranges_against_the_record(corpus.entries[slug])
+
+
+def _contradicted_ranges(entry: Entry, ledgers: Ledgers) -> Iterator[Diagnostic]:
+    """Yield a fault for each record whose output only messages of other versions match."""
+    if not any(message.torch for message in entry.messages):
+        return
+    for record in (record for case in entry.cases for record in ledgers.by_id.get(case.id, ())):
+        printed = exceptions_in(record.printed) + warnings_in(record.printed)
+        matching = [
+            message
+            for message, template in entry_templates(entry)
+            if any(_begins(template, *error) for error in printed)
+        ]
+        if matching and not any(holds(message.torch, record.torch) for message in matching):
+            text, versions = matching[0].text, matching[0].torch
+            what = f"{text!r} is printed by torch {record.torch}, which {versions!r} leaves out; widen the range"
+            yield Diagnostic(display_path(entry.path), matching[0].line, "KB044", what)
+
+
+def _ranges_against_the_record(entry: Entry) -> Iterator[Diagnostic]:
+    """Yield a fault for each message that releases print which its range leaves out."""
+    for message, _template in entry_templates(entry):
+        if message.torch and (releases := releases_left_out(message)):
+            shown = f"{releases[0]} to {releases[-1]}" if len(releases) > 1 else releases[0]
+            what = f"{message.text!r} is printed by torch {shown}, which {message.torch!r} leaves out; widen the range"
+            yield Diagnostic(display_path(entry.path), message.line, "KB045", what)
+
+
+def _begins(template: Template, type_: str, message: str) -> bool:
+    """Return whether a printed exception or warning begins as the template says; type names count without their modules."""
+    if template.type and template.type != type_.rpartition(".")[2]:
+        return False
+    return matches_beginning(template.pieces, lex(message[:_MAX_MESSAGE]))

@@ -1,0 +1,111 @@
+"""The rules that an entry must keep, each with a number, one sentence, and a function that finds what breaks it.
+
+The structure of a file is checked by `kb.corpus`, which reports KB001 to KB011 and KB061; the other rules look at a whole entry or at the whole corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from kb.corpus.entry import Entry
+from kb.corpus.loader import Corpus
+
+__all__ = [
+    "ELSEWHERE",
+    "NUMBERING",
+    "RULES",
+    "STRUCTURE",
+    "Finding",
+    "Rule",
+    "all_sentences",
+    "line_of",
+    "load_rules",
+    "rule",
+]
+
+Finding = tuple[int, str]
+"""A line of the file, and a sentence that says what is wrong there and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A numbered rule; `find` yields what breaks it in an entry, given the corpus around it."""
+
+    id: str
+    sentence: str
+    find: Callable[[Entry, Corpus], Iterator[Finding]]
+
+
+RULES: dict[str, Rule] = {}
+
+NUMBERING = {
+    "KB001–KB011": "the structure of a file",
+    "KB012–KB017": "messages",
+    "KB020–KB029": "programs",
+    "KB030–KB037": "text in both languages",
+    "KB040–KB045": "entries beside each other, the ledgers and the record of packages",
+    "KB050–KB053": "the other files of a folder of entries",
+    "KB060–KB071": "what a reader is told to do: answer, items, checks, edits",
+    "KB080–KB082": "programs that could only look as if they proved something (with KB021–KB025)",
+    "KB090": "what programs require",
+}
+"""What the numbers of rules stand for. A number is never given to another rule, because exemptions name it."""
+
+ELSEWHERE = {
+    "KB037": "A translation is not left behind: who changes one language touches the other. Judged against a revision: kb check --base.",
+    "KB043": "A message matches nothing that another entry's repro printed, going by the ledgers.",
+    "KB044": "A message's range of versions holds for every version that a ledger shows to print it.",
+    "KB045": "A message's range of versions leaves out no release of torch whose code prints it, going by the record of packages.",
+    "KB050": "An exemption names a rule and an entry that break without it, and gives its reason.",
+    "KB051": "A folder's kb.yaml holds nothing but its name and its sandbox image.",
+    "KB052": "A ledger is what kb verify --record writes: a version of torch, a device, and a record for each case.",
+    "KB082": "A fix and a check emit no warning. Judged where they run: kb verify.",
+    "KB053": "An environment is a definition and a lock file that holds versions with hashes and nothing else.",
+}
+"""Rules that need more than an entry and its corpus."""
+
+STRUCTURE = {
+    "KB001": "A file can be read: a regular file of at most 64 KiB inside its folder, UTF-8, no line over 2,000 characters, no control characters.",
+    "KB002": "The names of a file and of its topic are slugs: lower-case words joined by hyphens, at most 80 characters.",
+    "KB003": "Front matter is there, closed, and plain YAML: no key twice, no alias, no tag, no date or number that readers take for different things.",
+    "KB004": "Front matter keeps to the JSON Schema.",
+    "KB005": "The headings are those of the format, in order.",
+    "KB006": "There is text under each heading, and neither it nor the answer says TODO.",
+    "KB007": "Every fenced block is closed.",
+    "KB008": "A block under Run it says what it is, and its attributes are known.",
+    "KB009": "Every program is under the heading of its case: a repro with its fix, or a check; no name is used twice.",
+    "KB010": "Every program is Python, and nested at most 60 deep.",
+    "KB011": "No two entries have the same slug.",
+    "KB061": "An item of What to change is one line: a cause in bold, a colon, the change, and a link to its case.",
+}
+
+
+def rule(
+    id_: str, sentence: str
+) -> Callable[[Callable[[Entry, Corpus], Iterator[Finding]]], Callable[[Entry, Corpus], Iterator[Finding]]]:
+    """Register the decorated function as the rule of that number."""
+
+    def register(find: Callable[[Entry, Corpus], Iterator[Finding]]) -> Callable[[Entry, Corpus], Iterator[Finding]]:
+        assert id_ not in RULES, id_
+        RULES[id_] = Rule(id_, sentence, find)
+        return find
+
+    return register
+
+
+def load_rules() -> dict[str, Rule]:
+    """Import the modules that register rules; return all rules by number."""
+    from kb.lint.rules import corpus, guidance, messages, programs, proofs, prose  # noqa: F401 - importing registers
+
+    return dict(sorted(RULES.items()))
+
+
+def all_sentences() -> dict[str, str]:
+    """Return the sentence of every rule by number."""
+    return dict(sorted((STRUCTURE | ELSEWHERE | {id_: rule.sentence for id_, rule in load_rules().items()}).items()))
+
+
+def line_of(entry: Entry, start: str) -> int:
+    """Return the number of the first line of the entry's file that begins like this, 1 where none does."""
+    return next((number for number, line in enumerate(entry.source.split("\n"), 1) if line.startswith(start)), 1)

@@ -1,0 +1,1 @@
+"""What released packages contain, by version: names, parameters, messages, and which releases fit together."""

@@ -1,0 +1,124 @@
+"""Answer a TypeError about arguments: a keyword that came or went, a parameter that became required, positional arguments that are keyword-only now."""
+
+from __future__ import annotations
+
+import re
+
+from kb.record.judgement import candidate_records, judge
+from kb.record.name_answer import NameAnswer, PasteFacts
+from kb.record.packages import package_of_module
+from kb.record.parameters import parse_signature
+from kb.record.query import PackageRecord, Resolved
+from kb.text.name_questions import NameQuestion
+
+__all__ = ["explain_arguments"]
+
+_MAX_CANDIDATES = 12
+_MAX_LINE = 400
+_DOTTED = re.compile(r"['\"]([a-z_]\w{0,60}(?:\.\w{1,60}){1,8})['\"]")
+_CALL = re.compile(r"([A-Za-z_][\w.]{0,120})\s{0,3}\(")
+
+
+def explain_arguments(question: NameQuestion, facts: PasteFacts) -> NameAnswer | None:
+    """Return what the record says of the argument, or None where it has no such callable or never had the parameter."""
+    for owner in _callables(question, facts):
+        answers = [
+            answer
+            for record in candidate_records(facts, owner)
+            for target in _outermost(_targets(record, owner))
+            if (answer := _judge(record, target, question, facts)) is not None
+        ]
+        verdicts = {answer.verdict for answer in answers}
+        if len(verdicts) == 1:
+            return min(answers, key=lambda answer: answer.name)
+    return None
+
+
+def _outermost(targets: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Return those of the targets whose module is public and least deep: `torch.nn.Softmax` rather than its quantized namesake."""
+    depths = [("._" in module, module.count(".")) for module, _, _ in targets]
+    return [target for target, depth in zip(targets, depths, strict=True) if depth == min(depths)]
+
+
+def _callables(question: NameQuestion, facts: PasteFacts) -> list[str]:
+    """Return the names that the callable may have: as the message says, else as the innermost line of code calls it, or as any line quotes it."""
+    if question.owner:
+        return [question.owner]
+    lines = [line[:_MAX_LINE] for line in facts.code]
+    innermost = next((line for line in lines if _CALL.search(line)), "")
+    calls: list[str] = _CALL.findall(innermost)
+    names = calls if question.name in innermost or len(calls) == 1 or "**" in innermost else []
+    names += [name for line in lines for name in _DOTTED.findall(line) if package_of_module(name)]
+    return list(dict.fromkeys(names))
+
+
+def _targets(record: PackageRecord, owner: str) -> list[tuple[str, str, str]]:
+    """Return (module, class or function, method) for everything in the package that a name may mean."""
+    parts = owner.split(".")
+    targets = []
+    for depth in (1, 2):
+        if len(parts) >= depth:
+            name, method = parts[-depth], ".".join(parts[len(parts) - depth + 1 :])
+            targets += [(module, name, method) for module in record.definitions(name)[:_MAX_CANDIDATES]]
+    return targets
+
+
+def _judge(
+    record: PackageRecord, target: tuple[str, str, str], question: NameQuestion, facts: PasteFacts
+) -> NameAnswer | None:
+    module, name, method = target
+    resolved = _with_signature(record, module, name, method)
+    if resolved is None or (not question.owner and not _is_class(record, module, name, method)):
+        return None
+    qualified = ".".join(filter(None, (module, name, method)))
+    row = resolved.row
+    if question.kind == "keyword":
+        mask = record.parameters(row).get(question.name, 0)
+        if not mask:
+            return None
+        answer = judge(record, "keyword", qualified, mask, row, facts, question.name)
+    elif question.kind == "required":
+        optional = _releases_without_requirement(row.signatures, question.name) & row.mask
+        answer = judge(record, "required", qualified, optional, row, facts, question.name) if optional else None
+    else:
+        enough = _releases_taking(row.signatures, question.given - (1 if method or row.kind == "c" else 0))
+        answer = judge(record, "count", qualified, enough, row, facts, str(question.given)) if enough else None
+    return answer if answer is not None and answer.verdict in ("removed", "newer") else None
+
+
+def _is_class(record: PackageRecord, module: str, name: str, method: str) -> bool:
+    """Return whether the target is a class: a message that names no callable is about `__init__`."""
+    resolved = None if method else record.resolve(module, name)
+    return resolved is not None and resolved.row.kind == "c"
+
+
+def _with_signature(record: PackageRecord, module: str, name: str, method: str) -> Resolved | None:
+    """Return the definition whose signature counts: a class without `__init__` of its own has that of its first base."""
+    if method:
+        mask, row = record.member(module, name, method)
+        return Resolved(module, f"{name}.{method}", row) if mask and row is not None and row.signatures else None
+    for _ in range(6):
+        resolved = record.resolve(module, name)
+        if resolved is None or resolved.row.signatures or resolved.row.kind != "c" or not resolved.row.target:
+            return resolved if resolved is not None and resolved.row.signatures else None
+        module, name = record.base(resolved.module, resolved.row.target.partition(",")[0])
+    return None
+
+
+def _releases_without_requirement(signatures: dict[str, int], parameter: str) -> int:
+    """Return the releases in which a call without the parameter is right."""
+    mask = 0
+    for text, releases in signatures.items():
+        if any(parameter not in parse_signature(overload).required for overload in text.split("|")):
+            mask |= releases
+    return mask
+
+
+def _releases_taking(signatures: dict[str, int], count: int) -> int:
+    """Return the releases that take so many positional arguments."""
+    mask = 0
+    for text, releases in signatures.items():
+        limit = parse_signature(text).positional
+        if limit is None or limit >= count:
+            mask |= releases
+    return mask

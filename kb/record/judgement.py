@@ -1,0 +1,113 @@
+"""Judge something that some releases have and the reader's is said to lack: gone, newer, or there after all."""
+
+from __future__ import annotations
+
+from kb.record.name_answer import Asker, NameAnswer, PasteFacts
+from kb.record.packages import PACKAGES, package_of_module
+from kb.record.query import PackageRecord, minor_version, moved_to, open_record
+from kb.record.ranges import version_ranges
+from kb.record.replacements import replacement_of
+from kb.record.rows import NameRow
+
+__all__ = ["candidate_records", "judge", "predates_the_record", "shown_release", "shown_version"]
+
+
+def judge(
+    record: PackageRecord, kind: str, name: str, mask: int, row: NameRow | None, facts: PasteFacts, parameter: str = ""
+) -> NameAnswer | None:
+    """Return the answer for something that the releases in `mask` have and the reader's release is said not to have."""
+    if predates_the_record(record, facts):
+        return None
+    release = shown_release(record, facts)
+    newest = len(record.versions) - 1
+    at = newest if release is None else release
+    earlier, later = mask & ((1 << at) - 1), mask >> (at + 1)
+    ranges = version_ranges(mask, record.lines)
+    package = record.package.name
+    base = NameAnswer(
+        "",
+        kind,
+        package,
+        name,
+        parameter,
+        ranges,
+        version=shown_version(record, release),
+        newest=record.lines[-1],
+        asker=_asker(record, name, facts),
+    )
+    if mask >> at & 1 and release is None and len(ranges) > 1:
+        at = record.lines.index(
+            ranges[-2].gone
+        )  # Python says that it is missing: the reader's release is in the newest gap
+        earlier, later = mask & ((1 << at) - 1), mask >> (at + 1)
+    if mask >> at & 1:
+        if release is None and not ranges[-1].is_first:
+            return base._replace(verdict="newer", since=ranges[-1].since, pin=f"{package}>={ranges[-1].since}")
+        if release is None and kind not in ("name", "module"):
+            return None
+        replacement = replacement_of(name, row, parameter)
+        return base._replace(verdict="present", replacement=replacement.name, replacement_source=replacement.source)
+    if earlier:
+        before = tuple(part for part in ranges if part.gone and record.lines.index(part.until) < at)
+        last = before[-1]
+        replacement = replacement_of(name, row, parameter)
+        return base._replace(
+            verdict="removed",
+            ranges=before,
+            gone=last.gone,
+            back=ranges[len(before)].since if later else "",
+            pin=f"{package}<{last.gone}",
+            moved_to=() if parameter or kind == "member" else moved_to(record, name, at),
+            replacement=replacement.name,
+            replacement_source=replacement.source,
+            notice=row.notice if row and not parameter else "",
+        )
+    if later:
+        first = next(part for part in ranges if record.lines.index(part.since) > at)
+        return base._replace(verdict="newer", since=first.since, pin=f"{package}>={first.since}")
+    return None
+
+
+def _asker(record: PackageRecord, name: str, facts: PasteFacts) -> Asker | None:
+    """Return the package on the stack that imports the name, and the first release of it that no longer does."""
+    owner, _, last = name.rpartition(".")
+    for top in facts.packages:
+        known = package_of_module(top)
+        if known is None or known.name == record.package.name:
+            continue
+        asking = open_record(known.name)
+        releases = asking.releases_importing(f"{owner}:{last}") if asking else 0
+        if asking is None or not releases:
+            continue
+        ranges = asking.ranges(releases)
+        upgrade = f"{known.name}>={ranges[-1].gone}" if ranges[-1].gone else ""
+        return Asker(known.name, minor_version(facts.versions.get(known.name, ""), known.parts), ranges, upgrade)
+    return None
+
+
+def candidate_records(facts: PasteFacts, owner: str = "") -> list[PackageRecord]:
+    """Return the records to search for a bare name: of the packages on the stack, of those whose version is shown, torch.
+
+    Where the paste shows no package at all, a class or function that the message names is searched in every package.
+    """
+    tops = [package_of_module(name) for name in (owner, *facts.packages)]
+    names = [known.name for known in tops if known] + [name for name in facts.versions if name in PACKAGES] + ["torch"]
+    if owner and len(names) == 1:
+        names += PACKAGES
+    return [record for name in dict.fromkeys(names) if (record := open_record(name))]
+
+
+def shown_release(record: PackageRecord, facts: PasteFacts) -> int | None:
+    """Return the number of the release that the paste shows, None if it shows none or one that is older than the record."""
+    version = facts.versions.get(record.package.name)
+    return record.release_at(version) if version else None
+
+
+def predates_the_record(record: PackageRecord, facts: PasteFacts) -> bool:
+    """Return whether the paste shows a release that is older than those that were read."""
+    return record.package.name in facts.versions and shown_release(record, facts) is None
+
+
+def shown_version(record: PackageRecord, release: int | None) -> str:
+    """Return the minor version of a release, the empty string if there is none."""
+    return "" if release is None else record.lines[release]

@@ -1,0 +1,363 @@
+"""Ask the record about names: which releases have a name, its parameters, what is deprecated, where a name moved to."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from kb.record.data_folder import data_folder, record_path
+from kb.record.packages import PACKAGES, Package, package_of_module
+from kb.record.ranges import VersionRange, decode, version_ranges
+from kb.record.rows import NameRow, message_key, parse_message, parse_module, parse_name
+from kb.record.store import RecordFile
+from kb.text.lazy_regex import lazy_pattern
+
+__all__ = [
+    "ModuleRecord",
+    "NameHistory",
+    "PackageRecord",
+    "ParameterHistory",
+    "Resolved",
+    "name_history",
+    "open_record",
+    "recorded_packages",
+]
+
+_NAME = lazy_pattern(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_MAX_NAME = 300
+_MAX_IMPORTS = 8
+"""How many imports of imports are followed."""
+
+_MAX_BASES = 24
+"""How many base classes are looked at for a member."""
+
+
+class ModuleRecord(NamedTuple):
+    """A module: the releases that have it, those in which it makes names at run time, and the lines of its names."""
+
+    name: str
+    mask: int
+    dynamic: int
+    text: str
+
+
+class Resolved(NamedTuple):
+    """A name once its imports are followed: the module that defines it, its name there, and its row."""
+
+    module: str
+    name: str
+    row: NameRow
+
+
+class ParameterHistory(NamedTuple):
+    """The releases in which a callable has the parameter."""
+
+    name: str
+    ranges: tuple[VersionRange, ...]
+
+
+class NameHistory(NamedTuple):
+    """What the record knows of a name.
+
+    `versions` are the releases that were read, by their minor version. `kind` is one of class, function, variable, module. `defined_in` is the module
+    that defines the name in the newest release that has it. `moved_to` lists modules where the name is in the newest release, if it is gone here.
+    `removed` are the releases in which it does nothing but raise `removal`.
+    `is_dynamic` says that the module makes names at run time, so that the record may not see all of them.
+    """
+
+    package: str
+    name: str
+    kind: str
+    versions: tuple[str, ...]
+    ranges: tuple[VersionRange, ...]
+    defined_in: str
+    deprecated: tuple[VersionRange, ...]
+    notice: str
+    removed: tuple[VersionRange, ...]
+    removal: str
+    replacement: str
+    replacement_source: str
+    moved_to: tuple[str, ...]
+    parameters: tuple[ParameterHistory, ...]
+    is_dynamic: bool
+
+
+class PackageRecord:
+    """The record of one package. Blocks of its file are read when they are asked for."""
+
+    def __init__(self, package: Package) -> None:
+        self.package = package
+        self._file = RecordFile(record_path(package.name))
+        self.versions: list[str] = self._file.head["versions"]
+        self.lines = tuple(minor_version(version, package.parts) for version in self.versions)
+        self.all = (1 << len(self.versions)) - 1
+        self.module = lru_cache(maxsize=256)(self._read_module)
+        self.names = lru_cache(maxsize=16)(self._read_names)
+        self.definitions = lru_cache(maxsize=256)(self._read_definitions)
+
+    def is_wheel(self, release: int | None = None) -> bool:
+        """Return whether a release (default: the newest) was read from a wheel, which has the compiled modules too."""
+        return str(self._file.head["archives"][-1 if release is None else release]).endswith(".whl")
+
+    def _read_module(self, name: str) -> ModuleRecord | None:
+        """Return a module, or None if no release has it."""
+        block = "\n" + self._file.block("names", name)
+        start = block.find(f"\n@{name}\t")
+        if start < 0:
+            return None
+        end = block.find("\n@", start + 2)
+        text = block[start + 1 : len(block) if end < 0 else end]
+        head, _, rest = text.partition("\n")
+        _, mask, dynamic = parse_module(head, len(self.versions))
+        return ModuleRecord(name, mask, dynamic, "\n" + rest + "\n")
+
+    def row(self, module: ModuleRecord, name: str) -> NameRow | None:
+        """Return the row of a name, or of `Class.member`, in a module; None if no release has it there."""
+        start = module.text.find(f"\n{name}\t")
+        if start < 0:
+            return None
+        line = module.text[start + 1 : module.text.index("\n", start + 1)]
+        return parse_name(line, len(self.versions), module.mask)
+
+    def _read_names(self, module: ModuleRecord) -> tuple[str, ...]:
+        """Return the names of a module over all releases, without the members of its classes."""
+        names = (line.partition("\t")[0] for line in module.text.split("\n"))
+        return tuple(name for name in names if name and "." not in name)
+
+    def resolve(self, module: str, name: str) -> Resolved | None:
+        """Follow a name through imports inside the package to its definition."""
+        resolved = None
+        for _ in range(_MAX_IMPORTS):
+            record = self.module(module)
+            row = self.row(record, name) if record else None
+            if row is None:
+                return resolved
+            if resolved is not None and resolved[:2] == (module, name):
+                return resolved
+            resolved = Resolved(module, name, row)
+            target, colon, imported = row.target.partition(":")
+            if row.kind == "c" or not row.target:
+                return resolved
+            module, name = (
+                (target, imported) if colon else (row.target.rpartition(".")[0], row.target.rpartition(".")[2])
+            )
+        return resolved
+
+    def member(self, module: str, class_name: str, member: str) -> tuple[int, NameRow | None]:
+        """Return the releases in which a class has the member, by itself or by a base class inside the package, and the nearest row of it."""
+        mask = 0
+        nearest: NameRow | None = None
+        pending = [(module, class_name)]
+        seen: set[tuple[str, str]] = set()
+        while pending and len(seen) < _MAX_BASES:
+            owner = pending.pop(0)
+            resolved = self.resolve(*owner)
+            if resolved is None or resolved[:2] in seen:
+                continue
+            seen.add(resolved[:2])
+            record = self.module(resolved.module)
+            assert record is not None
+            if row := self.row(record, f"{resolved.name}.{member}"):
+                mask |= row.mask
+                nearest = nearest or row
+            if resolved.row.kind == "c":
+                pending += [self.base(resolved.module, base) for base in filter(None, resolved.row.target.split(","))]
+        return mask, nearest
+
+    def base(self, module: str, base: str) -> tuple[str, str]:
+        """Return the module and the name of a base class as it is written in `module`."""
+        head, dot, rest = base.partition(".")
+        if not dot:
+            return module, base
+        resolved = self.resolve(module, head)
+        origin = f"{resolved.module}.{resolved.name}" if resolved else head
+        if resolved and resolved.row.kind == "m":
+            origin = resolved.row.target
+        path = f"{origin}.{rest}"
+        return path.rpartition(".")[0], path.rpartition(".")[2]
+
+    def has_unknown_base(self, module: str, class_name: str) -> bool:
+        """Return whether a class inherits from one that the record of this package does not have."""
+        pending = [(module, class_name)]
+        seen: set[tuple[str, str]] = set()
+        while pending and len(seen) < _MAX_BASES:
+            owner = pending.pop()
+            resolved = self.resolve(*owner)
+            if resolved is None or resolved.row.kind != "c":
+                if owner[1] != "object":
+                    return True
+                continue
+            if resolved[:2] not in seen:
+                seen.add(resolved[:2])
+                pending += [self.base(resolved.module, base) for base in filter(None, resolved.row.target.split(","))]
+        return False
+
+    def _read_definitions(self, name: str) -> tuple[str, ...]:
+        """Return the modules that define a class or a function of that name in any release."""
+        block = "\n" + self._file.block("symbols", name) + "\n"
+        start = block.find(f"\n{name}\t")
+        return tuple(block[start + len(name) + 2 : block.index("\n", start + 1)].split()) if start >= 0 else ()
+
+    def releases_importing(self, target: str) -> int:
+        """Return the releases that import `module:name` of another package."""
+        block = "\n" + self._file.block("users", target) + "\n"
+        start = block.find(f"\n{target}\t")
+        return (
+            decode(block[start + len(target) + 2 : block.index("\n", start + 1)], len(self.versions))
+            if start >= 0
+            else 0
+        )
+
+    def message_line(self, number: int) -> str:
+        """Return the line of a message by its number."""
+        first, lines = self._file.lines("messages", message_key(number))
+        return lines[number - int(first)]
+
+    def templates(self) -> Iterator[tuple[int, str]]:
+        """Yield every message as its releases and its template. This reads the whole section."""
+        for block in self._file.all_blocks("messages"):
+            for line in block.split("\n"):
+                (template, _, _), row = parse_message(line, len(self.versions))
+                yield row.mask, template
+
+    def release_at(self, version: str) -> int | None:
+        """Return the number of the release whose minor version `version` belongs to: the last that is not newer; None before the first."""
+        from packaging.version import InvalidVersion, Version
+
+        try:
+            wanted = Version(minor_version(version, self.package.parts))
+        except InvalidVersion:
+            return None
+        number = bisect_right([Version(line) for line in self.lines], wanted) - 1
+        return number if number >= 0 else None
+
+    def ranges(self, mask: int) -> tuple[VersionRange, ...]:
+        """Return a set of releases as ranges of minor versions."""
+        return version_ranges(mask, self.lines)
+
+    def parameters(self, row: NameRow) -> dict[str, int]:
+        """Return the releases in which a callable has each of its named parameters."""
+        from kb.record.parameters import parse_signature
+
+        masks: dict[str, int] = {}
+        for text, mask in row.signatures.items():
+            for name in parse_signature(text).names:
+                masks[name] = masks.get(name, 0) | mask
+        return masks
+
+
+def minor_version(version: str, parts: int) -> str:
+    """Return the first parts of a version: `2.0` for 2.0.1+cu118."""
+    return ".".join(version.partition("+")[0].split(".")[:parts])
+
+
+@lru_cache(maxsize=64)
+def open_record(package: str) -> PackageRecord | None:
+    """Return the record of a package by its normalized name, or None if there is none."""
+    known = PACKAGES.get(package)
+    return PackageRecord(known) if known and os.path.exists(record_path(package)) else None
+
+
+def recorded_packages() -> list[str]:
+    """Return the names of the packages whose record is installed."""
+    try:
+        return sorted(name.removesuffix(".kbr") for name in os.listdir(data_folder()) if name.endswith(".kbr"))
+    except OSError:
+        return []
+
+
+def split_name(record: PackageRecord, dotted: str) -> tuple[ModuleRecord, str] | None:
+    """Split a dotted name into the longest module of the package and the rest, which is empty for a module."""
+    parts = dotted.split(".")
+    for end in range(len(parts), 0, -1):
+        module = record.module(".".join(parts[:end]))
+        if module is not None:
+            return module, ".".join(parts[end:])
+    return None
+
+
+def name_history(qualified_name: str, package: str | None = None) -> NameHistory | None:
+    """Return the history of `package.module.name`, of a class's member, or of a module; None if no release of the record has it.
+
+    `package` is the distribution's name, and is needed only where it does not follow from the first part of the name.
+    """
+    if len(qualified_name) > _MAX_NAME or not _NAME.fullmatch(qualified_name):
+        return None
+    known = PACKAGES.get(package) if package else package_of_module(qualified_name)
+    record = open_record(known.name) if known else None
+    split = split_name(record, qualified_name) if record else None
+    if record is None or split is None:
+        return None
+    module, name = split
+    if not name:
+        return _history(record, module.name, "module", module.mask, module.name, None, is_dynamic=bool(module.dynamic))
+    first, _, member = name.partition(".")
+    row = record.row(module, first)
+    if row is None:
+        return None
+    resolved = record.resolve(module.name, first)
+    assert resolved is not None
+    if member:
+        mask, row = record.member(module.name, first, member)
+        if row is None:
+            return None
+        return _history(record, qualified_name, _KINDS[row.kind], mask, resolved.module, row, is_dynamic=False)
+    definition = resolved.row if resolved.row.kind in "cfv" else row
+    return _history(
+        record,
+        qualified_name,
+        _KINDS[definition.kind],
+        row.mask,
+        resolved.module,
+        definition,
+        is_dynamic=bool(module.dynamic),
+    )
+
+
+_KINDS = {"c": "class", "f": "function", "v": "variable", "m": "module", "i": "variable"}
+
+
+def _history(
+    record: PackageRecord, name: str, kind: str, mask: int, defined_in: str, row: NameRow | None, *, is_dynamic: bool
+) -> NameHistory:
+    from kb.record.replacements import replacement_of
+
+    replacement = replacement_of(name, row)
+    parameters = record.parameters(row) if row else {}
+    newest = 1 << (len(record.versions) - 1)
+    return NameHistory(
+        package=record.package.name,
+        name=name,
+        kind=kind,
+        versions=record.lines,
+        ranges=record.ranges(mask),
+        defined_in=defined_in,
+        deprecated=record.ranges(row.deprecated & mask) if row else (),
+        notice=row.notice if row else "",
+        removed=record.ranges(row.removed & mask) if row else (),
+        removal=row.removal if row else "",
+        replacement=replacement.name,
+        replacement_source=replacement.source,
+        moved_to=() if mask & newest else moved_to(record, name),
+        parameters=tuple(
+            ParameterHistory(parameter, record.ranges(releases)) for parameter, releases in parameters.items()
+        ),
+        is_dynamic=is_dynamic,
+    )
+
+
+def moved_to(record: PackageRecord, name: str, release: int | None = None) -> tuple[str, ...]:
+    """Return other modules that define a class or a function of the same name in a release (default: the newest), public ones first."""
+    bit = 1 << (len(record.versions) - 1 if release is None else release)
+    owner, _, last = name.rpartition(".")
+    modules = []
+    for module in record.definitions(last):
+        content = record.module(module) if module != owner else None
+        row = record.row(content, last) if content else None
+        if row is not None and row.mask & bit:
+            modules.append(module)
+    modules.sort(key=lambda module: ("._" in module, module.count("."), module))
+    return tuple(modules[:3])

@@ -1,0 +1,58 @@
+"""Signatures as short strings: `input,dim=,*,out=,**kwargs`. A `|` separates overloads; a `=` marks a parameter with a default."""
+
+from __future__ import annotations
+
+import ast
+
+__all__ = ["class_signature", "signature_of", "union_of_overloads"]
+
+_MAX_OVERLOADS = 6
+
+
+def signature_of(node: ast.FunctionDef | ast.AsyncFunctionDef, *, method: bool = False) -> str:
+    """Return the signature of a function; that of a method is without `self` or `cls`."""
+    arguments = node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = [False] * (len(positional) - len(arguments.defaults)) + [True] * len(arguments.defaults)
+    parts = [argument.arg + "=" * default for argument, default in zip(positional, defaults, strict=True)]
+    if arguments.posonlyargs:
+        parts.insert(len(arguments.posonlyargs), "/")
+    static = any(isinstance(name, ast.Name) and name.id == "staticmethod" for name in node.decorator_list)
+    if method and not static and parts:
+        del parts[0]
+        if parts[:1] == ["/"]:
+            del parts[0]
+    if arguments.vararg:
+        parts.append("*" + arguments.vararg.arg)
+    elif arguments.kwonlyargs:
+        parts.append("*")
+    parts += [
+        argument.arg + "=" * (default is not None)
+        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    ]
+    if arguments.kwarg:
+        parts.append("**" + arguments.kwarg.arg)
+    return ",".join(parts) or "()"
+
+
+def class_signature(node: ast.ClassDef) -> str:
+    """Return the signature of `__init__`, or that of the fields of a data class; empty where the class inherits it."""
+    for statement in node.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
+            return signature_of(statement, method=True)
+    decorated = any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list)
+    if not decorated and not any("NamedTuple" in ast.unparse(base) for base in node.bases):
+        return ""
+    fields = [
+        statement.target.id + "=" * (statement.value is not None)
+        for statement in node.body
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+    ]
+    inherits = ["+"] if node.bases and decorated else []
+    return ",".join([*inherits, *fields]) or "()"
+
+
+def union_of_overloads(first: str, second: str) -> str:
+    """Return one string for the overloads of a function, each once, as many as are worth keeping."""
+    overloads = list(dict.fromkeys([*first.split("|"), *second.split("|")]))
+    return "|".join(overloads[:_MAX_OVERLOADS])

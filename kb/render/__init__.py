@@ -1,0 +1,1 @@
+"""Answers and entries for a terminal and a notebook."""

@@ -1,0 +1,219 @@
+"""Which of an entry's causes fits a paste: a small score over what the paste shows, and the clue that decided.
+
+The score adds up clues that only one cause has. A cause is claimed to fit only where its clues reach `MIN_SCORE` and are `MIN_LEAD`
+ahead of those of every other cause. Otherwise the first cause, which is the commonest, is chosen, and nothing is claimed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from kb.text.languages import LANGUAGES
+from kb.text.scripts import HAN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kb.index.document import CaseDocument, ChangeDocument, EntryDocument
+
+__all__ = ["CauseChoice", "choose_case", "choose_cause"]
+
+MIN_SCORE = 2.0
+MIN_LEAD = 1.0
+
+_CODE_SPAN = re.compile(r"``? ?(.+?) ?``?(?!`)")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}")
+_OUTPUT_WORD = re.compile(r"[A-Za-z_][\w.:]*\w")
+_LABEL_WORD = re.compile(r"[a-z]{4,}")
+_HAN = re.compile(f"[{HAN}]+")
+_SIZE = r"(?P<size>\d+(?:\.\d+)? ?(?P<unit>[KMGT]i?B)\b[^\n\d]{0,12})?"
+_DEVICE = re.compile(r"\b(?:cpu|(?:cuda|mps|npu|xpu)(?::\d+)?)(?![\w:])")
+_UNIT = re.compile(r"\b[KMGT]i?B\b")
+_VERSION = re.compile(r"\btorch(?:==|[ -])v?(\d+\.\d+)", re.IGNORECASE)
+_FRAME = re.compile(r'^\s*File "[^"\n]*", line \d+(?:, in .*)?\n?.*$', re.MULTILINE)
+_DISTINCTIVE = re.compile(r"[a-z][A-Z]|\w_\w|^[A-Z]\w+[A-Z]")
+_MIN_SPAN = 4
+"""Characters that a code span of a cause needs, because shorter ones are in most pastes."""
+_MAX_PASTE = 100_000
+"""Characters at the end of a paste in which clues are looked for."""
+_STOP_WORDS = frozenset(
+    "also another because before comes does each error every fails from have into later message more most nothing only other same "
+    "several says shows some such than that their them then there they this when where which while with without your".split()
+)
+_COMMON_IDENTIFIERS = frozenset(
+    "args batch call_impl data device forward get_item import input inputs kwargs labels line loss main model models module "
+    "modules optimizer output outputs result return self step tensor the torch train training wrapped_call_impl".split()
+)
+
+
+class _Clue(NamedTuple):
+    """A piece of the paste that speaks for a cause, and how strongly."""
+
+    text: str
+    weight: float
+
+
+class CauseChoice(NamedTuple):
+    """The index of the chosen cause and the name of its case that fits best, which is empty where the cause has none.
+
+    `clue` is the piece of the paste that decided, or empty where nothing is claimed; `in_frame` says that it is in a traceback's frames.
+    """
+
+    item: int
+    case: str
+    clue: str = ""
+    in_frame: bool = False
+
+
+def choose_cause(document: EntryDocument, text: str, template: str = "") -> CauseChoice:
+    """Return the cause of the entry that fits the pasted text, of which `template` is the message that matched."""
+    items = document["items"]["en"]
+    if not items:
+        return CauseChoice(0, "")
+    text = text[-_MAX_PASTE:]
+    clues = [[] for _ in items] if len(items) == 1 or not text else _clues_by_item(document, text, template)
+    scores = [sum(clue.weight for clue in clues_of_item) for clues_of_item in clues]
+    best = scores.index(max(scores))
+    lead = scores[best] - max((score for index, score in enumerate(scores) if index != best), default=0.0)
+    if not (scores[best] >= MIN_SCORE and lead >= MIN_LEAD):
+        best, clue = 0, ""
+    else:
+        clue = max(clues[best], key=lambda clue: clue.weight).text
+    cases = [case for case in document["cases"] if case["name"] in items[best]["cases"]]
+    case = choose_case(cases, text)["name"] if cases else ""
+    return CauseChoice(best, case, clue, bool(clue) and any(clue in frame for frame in _FRAME.findall(text)))
+
+
+def choose_case(cases: list[CaseDocument], text: str) -> CaseDocument:
+    """Return the case whose own words, which no other of the cases has, the text has most of; the first where no case is ahead."""
+    if len(cases) == 1 or not text:
+        return cases[0]
+    words = [
+        _identifiers(f"{case['name'].replace('-', ' ')} {case['device']} {case['last_line']}\n{case['repro']}")
+        for case in cases
+    ]
+    asked = _identifiers(text)
+    scores = [len((own & asked) - others) for own, others in _with_others(words)]
+    return cases[scores.index(max(scores))]
+
+
+def _clues_by_item(document: EntryDocument, text: str, template: str) -> list[list[_Clue]]:
+    items = document["items"]["en"]
+    cases = [[case for case in document["cases"] if case["name"] in item["cases"]] for item in items]
+    message = _message_lines(text, template)
+    clues_of_items: list[list[_Clue]] = [[] for _ in items]
+    for index, item in enumerate(items):
+        elsewhere = "\n".join(
+            f"{case['repro']}{case['last_line']}" for own in cases if own is not cases[index] for case in own
+        )
+        elsewhere += "\n".join(other["cause"] for other in items if other is not item)
+        clues_of_items[index] += _quoted(item["cause"], elsewhere, document["messages"], text)
+        clues_of_items[index] += _version(item, text)
+    if sum(map(bool, cases)) == 1:
+        cases = [[] for _ in items]  # a program tells causes apart only beside that of another cause
+    by_output = [{word for case in own for word in _OUTPUT_WORD.findall(case["last_line"])} for own in cases]
+    if not all(output for output, own in zip(by_output, cases, strict=True) if own):
+        by_output = [set() for _ in items]  # a word is a cause's own only if the outputs of the others are known
+    by_code = [{word for case in own for word in _identifiers(case["repro"])} for own in cases]
+    by_label = [_label_words(document, index) for index in range(len(items))]
+    by_device = [
+        {name for case in own for name in _devices(f"{case['device']} {case['repro']} {case['last_line']}")}
+        for own in cases
+    ]
+    said = set(_OUTPUT_WORD.findall(message))
+    asked = _identifiers(text)
+    for clues, (output, others) in zip(clues_of_items, _with_others(by_output), strict=True):
+        own = {word for word in (output & said) - others if not word.endswith(("Error", "Warning"))}
+        clues.extend(_capped((_Clue(word, 1.0 if len(word) > 3 else 0.5) for word in own), 3.0))
+    for clues, (code, others) in zip(clues_of_items, _with_others(by_code), strict=True):
+        own = (code & asked) - others - _COMMON_IDENTIFIERS
+        clues.extend(_capped((_Clue(word, 1.0 if _DISTINCTIVE.search(word) else 0.25) for word in own), 2.5))
+    in_message = set(_LABEL_WORD.findall(template.lower()))
+    for clues, (label, others) in zip(clues_of_items, _with_others(by_label), strict=True):
+        weight = 0.5 if _FRAME.search(text) else 0.75
+        own = label - others - in_message
+        clues.extend(_capped((_Clue(word, weight) for word in own if _has_word(text, word)), 2.25))
+    worded = _devices(template.lower())
+    devices = _devices(message) | worded
+    for clues, (device, others) in zip(clues_of_items, _with_others(by_device), strict=True):
+        own = (device & devices) - others
+        clues.extend(_Clue(name, 2.0 if ":" in name or name in worded else 1.0) for name in sorted(own))
+    return clues_of_items
+
+
+def _quoted(cause: str, elsewhere: str, messages: list[str], text: str) -> Iterator[_Clue]:
+    """Yield the code spans of a cause that the paste has.
+
+    A span tells nothing if most wordings of the message have it, or if it is `elsewhere`, in the causes and programs of the others. Where the
+    cause names a unit (several GiB), the amount before the span must be in that unit.
+    """
+    for span in _CODE_SPAN.findall(cause):
+        if len(span) < _MIN_SPAN or span in _COMMON_IDENTIFIERS or span in elsewhere:
+            continue
+        match = re.search(_SIZE + r"(?<![\w.])" + re.escape(span) + r"(?!\w)", text)
+        if match is None:
+            continue
+        unit = _UNIT.search(cause)
+        if unit and match["unit"]:
+            if unit.group() == match["unit"] and float(match["size"].split(match["unit"])[0]) >= 1:
+                yield _Clue(match.group(), 3.0)
+        elif 2 * sum(span in message for message in messages) <= len(messages):
+            yield _Clue(span, 3.0)
+
+
+def _version(item: ChangeDocument, text: str) -> Iterator[_Clue]:
+    """Yield the torch version that the paste names, if the cause is about it."""
+    for version in set(_VERSION.findall(text)):
+        if re.search(rf"(?<![\d.]){re.escape(version)}(?![\d.])", item["cause"]):
+            yield _Clue(f"torch {version}", 2.0)
+
+
+def _message_lines(text: str, template: str) -> str:
+    """Return the lines of the paste that hold an error's message: those with two words of the template, or all that are in no frame."""
+    outside = _FRAME.sub("", text)
+    words = set(_IDENTIFIER.findall(re.sub(r"\{[^{}]*\}", " ", template)))
+    lines = [line for line in outside.split("\n") if len(words & set(_IDENTIFIER.findall(line))) >= 2]
+    return "\n".join(lines) or outside
+
+
+def _label_words(document: EntryDocument, index: int) -> set[str]:
+    """Return the words of a cause's label in both languages: English words, and pairs of Chinese characters."""
+    words: set[str] = set()
+    for lang in LANGUAGES:
+        items = document["items"][lang]
+        label = _CODE_SPAN.sub(" ", items[index]["cause"]).lower() if index < len(items) else ""
+        words |= set(_LABEL_WORD.findall(label)) - _STOP_WORDS
+        words |= {run[at : at + 2] for run in _HAN.findall(label) for at in range(len(run) - 1)}
+    return words
+
+
+def _has_word(text: str, word: str) -> bool:
+    return word in text if not word.isascii() else re.search(rf"(?i)(?<![A-Za-z]){word}(?![A-Za-z])", text) is not None
+
+
+def _devices(text: str) -> set[str]:
+    """Return the devices that a text names; the first of a kind counts as the kind, because `cuda` means `cuda:0`."""
+    return {name.removesuffix(":0") for name in _DEVICE.findall(text)}
+
+
+def _identifiers(text: str) -> set[str]:
+    return set(_IDENTIFIER.findall(text))
+
+
+def _with_others(words: list[set[str]]) -> Iterator[tuple[set[str], set[str]]]:
+    """Yield each set with the union of all the others."""
+    for index, own in enumerate(words):
+        yield own, set().union(*words[:index], *words[index + 1 :])
+
+
+def _capped(clues: Iterable[_Clue], most: float) -> list[_Clue]:
+    """Return the heaviest clues, as many as weigh no more than `most` together; ties in the order of their text."""
+    kept: list[_Clue] = []
+    total = 0.0
+    for clue in sorted(clues, key=lambda clue: (-clue.weight, clue.text)):
+        if total + clue.weight > most:
+            break
+        kept.append(clue)
+        total += clue.weight
+    return kept

@@ -1,0 +1,93 @@
+"""The change on the reader's own line, where the cause is certain and the change is one expression.
+
+The line is only shown, never written. What cannot be told for certain is left out: the message matches exactly, the paste does not speak for another cause,
+and the pattern of the entry matches in one place.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import NamedTuple
+
+from kb.templates.code_change import change_code, compile_pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kb.index.document import EditDocument, EntryDocument
+    from kb.inspection.crash_context import CrashContext
+    from kb.inspection.operands import Operand
+    from kb.render.cause_choice import CauseChoice
+    from kb.search.answer import Answer
+
+__all__ = ["OwnLine", "own_line_change"]
+
+
+class OwnLine(NamedTuple):
+    """A place in the reader's code, its lines as they are and as they would be, and the case of the entry that shows the change."""
+
+    file: str
+    line: int
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    case: str
+
+    @property
+    def diff(self) -> list[str]:
+        """The change as a difference."""
+        return [*(f"-{line}" for line in self.before), *(f"+{line}" for line in self.after)]
+
+
+def own_line_change(
+    answer: Answer, document: EntryDocument, choice: CauseChoice, context: CrashContext | None = None
+) -> OwnLine | None:
+    """Return the change of the line at which the reader's program failed, or None where none is certain."""
+    if answer.matches[0].confidence != "exact" or not document["edits"]:
+        return None
+    items = document["items"]["en"]
+    cases = items[choice.item]["cases"] if choice.clue else [case for item in items for case in item["cases"]]
+    for edit in document["edits"]:
+        if edit["case"] in cases and edit["message"] in answer.matches[0].evidence.template:
+            change = _in_program(edit, answer, context) if context else _in_paste(edit, answer)
+            if change is not None:
+                return change
+    return None
+
+
+def _in_paste(edit: EditDocument, answer: Answer) -> OwnLine | None:
+    """Return the change of the line that the traceback shows. What its names are cannot be told from it."""
+    frame = next((error.frame for error in answer.errors if error.frame), None)
+    if frame is None or not frame.code or edit["where"]:
+        return None
+    pattern = compile_pattern(edit["before"], edit["after"])
+    change = change_code(pattern, frame.code, answer.matches[0].evidence.values)
+    if change is None:
+        return None
+    return OwnLine(frame.file, frame.line, (frame.code,), tuple(change.code.split("\n")), edit["case"])
+
+
+def _in_program(edit: EditDocument, answer: Answer, context: CrashContext) -> OwnLine | None:
+    """Return the change of the lines of the expression that failed, which has to be what matches."""
+    expression = context.expression
+    pattern = compile_pattern(edit["before"], edit["after"])
+    values = answer.matches[0].evidence.values
+    lines = "\n".join(expression.lines)
+    change = change_code(pattern, lines, values, (expression.start, expression.end))
+    if change is None:
+        return None
+    operands = {operand.name: operand for operand in context.everything}
+    if not all(_is(kind, operands.get(change.names[name])) for name, kind in edit["where"].items()):
+        return None
+    both = textwrap.dedent(f"{lines}\n{change.code}").split("\n")
+    count = len(expression.lines)
+    return OwnLine(expression.file, expression.line, tuple(both[:count]), tuple(both[count:]), edit["case"])
+
+
+def _is(kind: str, operand: Operand | None) -> bool:
+    """Tell whether an operand is what a change needs it to be."""
+    if operand is None:
+        return False
+    if kind in ("integer", "floating"):
+        return operand.kind == "tensor" and ("float" in operand.dtype) == (kind == "floating")
+    if kind == "layer":
+        return operand.has_weight
+    return operand.kind == kind

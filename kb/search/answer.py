@@ -1,0 +1,82 @@
+"""What a look-up returns: plain, immutable data, ready for a page, a terminal or JSON."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from kb.text.languages import Lang
+from kb.text.tracebacks import PastedError
+
+__all__ = ["Answer", "Confidence", "Evidence", "Match", "RecordAnswer"]
+
+Confidence = Literal["exact", "likely", "related"]
+
+
+class Evidence(NamedTuple):
+    """Why an entry was found: the line of the paste and the template that matches it, or the words that both have.
+
+    `line_number` counts from 1; 0 says that no single line decided. `values` are what the template's named placeholders
+    stand for, and `explain` is the entry's line about them in both languages, where all its names were captured.
+    """
+
+    line: str = ""
+    line_number: int = 0
+    template: str = ""
+    words: tuple[str, ...] = ()
+    values: dict[str, str] = {}  # noqa: RUF012 - never changed
+    explain: dict[str, str] | None = None
+
+
+class Match(NamedTuple):
+    """An entry that answers the paste, or is related to it. `score` is in [0, 1] and falls along the matches."""
+
+    id: str
+    confidence: Confidence
+    score: float
+    title: dict[Lang, str]
+    evidence: Evidence
+
+
+class RecordAnswer(NamedTuple):
+    """What the released packages say. It is read from them and is no verified fix.
+
+    `kind` is `name` (an error about a name or an argument), `versions` (releases that do not fit together) or `origin` (who prints the message).
+    `name` is the qualified name, the requirement that is kept, or the function that prints the message; `verdict` is that of
+    `kb.record.name_answer.NameAnswer` or the kind of `kb.record.requirement_errors.RequirementAnswer`. `install` are requirements of which one is
+    to be installed. `sentences` have code in backticks. `address` is that of the source, if it is known.
+    """
+
+    kind: Literal["name", "versions", "origin"]
+    package: str
+    name: str
+    verdict: str
+    install: tuple[str, ...]
+    sentences: dict[Lang, tuple[str, ...]]
+    address: str
+
+    def text(self, lang: Lang) -> str:
+        """Return the sentences in one language as one text."""
+        return ("" if lang == "zh" else " ").join(self.sentences[lang])
+
+
+class Answer(NamedTuple):
+    """The matches, best first, and the errors in the paste, root cause first.
+
+    `answered` is false where no match is better than related. `record` is what the released packages say, beside the matches and whether or not there
+    are any; None if they say nothing.
+    """
+
+    answered: bool
+    matches: tuple[Match, ...]
+    errors: tuple[PastedError, ...]
+    lang: Lang
+    record: RecordAnswer | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as `kb lookup --json` prints it."""
+        return {
+            "answered": self.answered,
+            "matches": [{**match._asdict(), "evidence": match.evidence._asdict()} for match in self.matches],
+            "errors": [{**error._asdict(), "frame": error.frame and error.frame._asdict()} for error in self.errors],
+            "record": self.record and self.record._asdict(),
+        }

@@ -1,0 +1,127 @@
+"""Answer a paste: match messages in up to three readings of it, add what its words find, decide how sure that is, and add what released packages say."""
+
+from __future__ import annotations
+
+from kb.index.manager import open_index
+from kb.index.reader import Index
+from kb.search.answer import Answer, Confidence, Evidence, Match
+from kb.search.message_matching import MessageMatch, best_ties, evidence, match_messages
+from kb.search.out_of_scope import raised_elsewhere
+from kb.search.reading import Reading, readings
+from kb.search.released import record_answer
+from kb.text.languages import Lang
+from kb.text.scripts import is_chinese
+from kb.text.tracebacks import PastedError, own_frame
+
+__all__ = ["lookup"]
+
+_BASE_SCORE: dict[Confidence, float] = {"exact": 0.8, "likely": 0.6, "related": 0.3}
+_CORRECTION_PENALTY = 0.1
+_SATURATION = 10.0
+"""The score, in nats, at which an entry found by its words gets half of the highest score that it can get."""
+
+
+def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index | None = None) -> Answer:
+    """Return the answer to pasted text: at most `limit` matches, best first.
+
+    `lang` is detected from the text by default. `index` is what `open_index` returned; by default the index is opened,
+    and built where needed.
+    """
+    index = open_index() if index is None else index
+    reading, by_message = _best_reading(index, text)
+    matches = [_message_match(index, reading, match) for match in _in_order(index, reading, by_message)]
+    if not _is_settled(reading, by_message):
+        matches = _with_candidates(index, reading, matches, limit)
+    if matches and reading.errors and raised_elsewhere(reading.text.text, reading.errors[0].start):
+        matches = [match._replace(confidence="related") for match in matches]
+    shown = _with_falling_scores(matches[:limit])
+    answered = bool(shown) and shown[0].confidence != "related"
+    return Answer(
+        answered=answered,
+        matches=shown,
+        errors=_pasted_errors(reading),
+        lang=lang or ("zh" if is_chinese(text) else "en"),
+        record=record_answer(reading, answered=answered),
+    )
+
+
+def _best_reading(index: Index, text: str) -> tuple[Reading, list[MessageMatch]]:
+    """Return the first reading that a message explains, with its matches; if there is none, the text as it is."""
+    first: tuple[Reading, list[MessageMatch]] | None = None
+    for reading in readings(index, text):
+        matches = match_messages(index, reading)
+        if _is_settled(reading, matches):
+            return reading, matches
+        first = first or (reading, matches)
+    assert first is not None, "a paste has at least one reading"
+    return first
+
+
+def _is_settled(reading: Reading, matches: list[MessageMatch]) -> bool:
+    """Tell whether the first match is exact, and does not merely explain a warning or a wrapper while the paste has an unexplained error."""
+    if not matches or matches[0].confidence != "exact":
+        return False
+    rank = matches[0].error_rank
+    explains_error = rank >= len(reading.errors) or reading.errors[rank].role == "error"
+    return explains_error or not any(error.role == "error" and error.message for error in reading.errors)
+
+
+def _in_order(index: Index, reading: Reading, matches: list[MessageMatch]) -> list[MessageMatch]:
+    """Return the matches with those that are tied with the first in the order of what else the paste shares with the entries."""
+    ties = best_ties(matches)
+    if ties < 2:
+        return matches
+    from kb.search.query import make_query
+    from kb.search.ranking import rank_ties
+
+    return [*rank_ties(index, make_query(index, reading), matches[:ties]), *matches[ties:]]
+
+
+def _message_match(index: Index, reading: Reading, match: MessageMatch) -> Match:
+    """Return the match as part of an answer; one that needed a corrected spelling is at most likely."""
+    confidence: Confidence = "likely" if reading.is_corrected else match.confidence
+    words = match.hit.alignment.words
+    score = _BASE_SCORE[match.confidence] + 0.2 * words / (words + 2) - _CORRECTION_PENALTY * reading.is_corrected
+    title = index.summary(match.slug)["title"]
+    return Match(match.slug, confidence, round(score, 4), title, evidence(index, reading, match))
+
+
+def _with_candidates(index: Index, reading: Reading, matches: list[Match], limit: int) -> list[Match]:
+    """Return the matches and what the words of the paste find besides, answers before what is only related.
+
+    An exact match that explains no more than a warning becomes related.
+    """
+    from kb.search.confidence import is_confident
+    from kb.search.query import make_query
+    from kb.search.ranking import rank_candidates
+    from kb.text.analyzer import as_written, spellings
+
+    known = [match._replace(confidence="related") if match.confidence == "exact" else match for match in matches]
+    slugs = {match.id for match in known}
+    candidates = rank_candidates(index, reading, make_query(index, reading))
+    written = spellings(reading.text.text)
+    added = []
+    for position, features in enumerate(candidates[:limit]):
+        if features.slug in slugs:
+            continue
+        confidence: Confidence = "likely" if position == 0 and is_confident(index, reading, features) else "related"
+        score = round(0.75 * features.score / (features.score + _SATURATION), 4)
+        words = Evidence(words=as_written(written, features.shared_terms))
+        added.append(Match(features.slug, confidence, score, index.summary(features.slug)["title"], words))
+    return sorted([*known, *added], key=lambda match: match.confidence == "related")
+
+
+def _pasted_errors(reading: Reading) -> tuple[PastedError, ...]:
+    return tuple(
+        PastedError(error.type, error.message, reading.text.line(error.start), own_frame(reading.text, error))
+        for error in reading.errors
+    )
+
+
+def _with_falling_scores(matches: list[Match]) -> tuple[Match, ...]:
+    """Return the matches in their order, with scores that never rise."""
+    falling: list[Match] = []
+    for match in matches:
+        highest = falling[-1].score if falling else 1.0
+        falling.append(match if match.score <= highest else match._replace(score=highest))
+    return tuple(falling)

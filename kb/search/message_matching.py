@@ -1,0 +1,241 @@
+"""Match the messages of entries with a paste: which templates stand in it, in which of its errors, and how much of each was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kb.index.reader import Index
+from kb.index.template_index import TemplateHit
+from kb.search.answer import Confidence, Evidence
+from kb.search.reading import Reading
+from kb.templates.attributes import MODULE, TENSOR, is_of_pytorch_alone
+from kb.templates.matcher import Piece, Placeholder
+from kb.text.lazy_regex import lazy_pattern
+from kb.text.lexer import numbers
+from kb.text.software import names_pytorch
+from kb.text.tracebacks import ErrorSpan
+
+__all__ = ["MessageMatch", "best_ties", "evidence", "fill_explain", "match_messages"]
+
+MIN_INFORMATION = 10.0
+"""Minimum information content, in nats, that the matched words of an incomplete template need. About four rare words."""
+
+MIN_COVERAGE = 0.7
+"""Minimum share of a template's information that has to be matched if the message goes on in other words."""
+
+_SENTENCE_END = lazy_pattern(r"['\"`)]?(?:[.!?]\s|[。！？])")
+_LEVEL: dict[Confidence, int] = {"exact": 0, "likely": 1, "related": 2}
+
+
+class MessageMatch(NamedTuple):
+    """A template that matches, and the error that it matches in.
+
+    `error_rank` is that error's position in the order of causes, or the number of errors if the match is in none.
+    `is_typed` says that the exception's name stands before the message. `is_aside` says that the match explains a warning
+    or a wrapper while the paste has an error.
+    """
+
+    hit: TemplateHit
+    error_rank: int
+    is_typed: bool
+    is_aside: bool
+    confidence: Confidence
+
+    @property
+    def slug(self) -> str:
+        """The entry that the template belongs to."""
+        return self.hit.template.slug
+
+    @property
+    def specificity(self) -> tuple[int, bool]:
+        """Order of matches at the same place: the number of matched words, more for complete templates, then the exception's name."""
+        return self.hit.alignment.words + 2 * self.hit.alignment.whole, self.is_typed
+
+    def order(self) -> tuple[Any, ...]:
+        """Sort key, best first; matches with equal keys are ties that only the rest of the paste tells apart."""
+        template = self.hit.template
+        is_warning = template.type.endswith("Warning")
+        information = -sum(template.information)
+        return _LEVEL[self.confidence], self.is_aside, is_warning, self.error_rank, information, not self.is_typed
+
+
+def match_messages(index: Index, reading: Reading) -> list[MessageMatch]:
+    """Return the best match of each entry whose messages stand in the paste, best first; ties in the order of slugs."""
+    matches = []
+    for hit in index.templates.find(reading.tokens):
+        match = _judge(hit, reading)
+        if match is not None and match.confidence == "exact" and not _shows_pytorch(index, reading, hit):
+            match = match._replace(confidence="likely")
+        if match is not None:
+            matches.append(match)
+    kept = sorted(_without_covered(matches), key=_total_order)
+    best: dict[str, MessageMatch] = {}
+    for match in sorted(
+        kept, key=lambda match: match.is_aside
+    ):  # an entry that answers the error is not judged by a warning beside it
+        best.setdefault(match.slug, match)
+    return sorted(best.values(), key=_total_order)
+
+
+def _total_order(match: MessageMatch) -> tuple[Any, ...]:
+    return match.order(), match.slug, match.hit.start, match.hit.template.id
+
+
+def best_ties(matches: list[MessageMatch]) -> int:
+    """Return how many of the matches, which are in order, are tied with the first one."""
+    return sum(match.order() == matches[0].order() for match in matches)
+
+
+def evidence(index: Index, reading: Reading, match: MessageMatch) -> Evidence:
+    """Return the line of the paste that matched, the template, and what its placeholders stand for."""
+    hit = match.hit
+    begin = reading.tokens[hit.start].start
+    line_number = reading.text.line(begin)
+    values = hit.alignment.values
+    lines = index.summary(match.slug)["explanations"].get(hit.template.source, {})
+    explain = {lang: fill_explain(line, values) for lang, line in lines.items()}
+    filled = {str(lang): line for lang, line in explain.items() if line is not None}
+    return Evidence(
+        line=_shorten(reading.pasted.split("\n")[line_number - 1].strip(), reading.text.text[begin : begin + 20]),
+        line_number=line_number,
+        template=hit.template.source,
+        values=values,
+        explain=filled if filled and len(filled) == len(explain) else None,
+    )
+
+
+def fill_explain(line: str, values: dict[str, str]) -> str | None:
+    """Return an explain line with the captured values in it: `{input}` as printed, `{input[1]}` its second number.
+
+    None if a name was not captured or has no such number.
+    """
+    parts, rest = [], line
+    while rest:
+        before, brace, rest = rest.partition("{")
+        parts.append(before)
+        if not brace:
+            break
+        expression, _, rest = rest.partition("}")
+        name, bracket, index = expression.partition("[")
+        if name not in values:
+            return None
+        value = values[name]
+        if bracket:
+            in_value, position = numbers(value), index.rstrip("]")
+            if not position.lstrip("-").isdigit() or not -len(in_value) <= int(position) < len(in_value):
+                return None
+            value = str(in_value[int(position)])
+        parts.append(value)
+    return "".join(parts)
+
+
+def _judge(hit: TemplateHit, reading: Reading) -> MessageMatch | None:
+    """Return the match with its confidence, or None if too little was matched to say anything."""
+    template, tokens, errors = hit.template, reading.tokens, reading.errors
+    type_ = template.type.lower()
+    is_typed = bool(type_) and hit.start > 0 and tokens[hit.start - 1].text.rpartition(".")[2] == type_
+    rank = reading.error_rank(tokens[hit.start].start)
+    error = errors[rank] if rank < len(errors) else None
+    confidence: Confidence | None
+    if template.is_bare_type:
+        confidence = "likely" if error is not None and error.start == tokens[hit.start].start else None
+    elif (
+        error is not None
+        and not (hit.alignment.whole and not template.is_tail)
+        and _belongs_to_other_message(reading, hit, error)
+    ):
+        confidence = None
+    else:
+        is_at_end = hit.end == len(tokens) or (error is not None and _is_whole_message(reading, hit, error))
+        confidence = _confidence(hit, is_typed=is_typed, is_at_end=is_at_end)
+    if confidence is None:
+        return None
+    causes = sum(error.role == "error" for error in errors)
+    return MessageMatch(hit, rank, is_typed, bool(causes) and causes <= rank < len(errors), confidence)
+
+
+def _confidence(hit: TemplateHit, *, is_typed: bool, is_at_end: bool) -> Confidence | None:
+    """Return how sure a match of this template is, or None.
+
+    A part of a template is measured by its information, because `object has no attribute` stands in many messages.
+    `is_at_end` says that the paste, or the error's message in it, ends where the template was left.
+    """
+    template, aligned = hit.template, hit.alignment
+    if aligned.whole and not template.is_tail:
+        return "exact" if aligned.words >= 3 or is_typed else None
+    matched = sum(template.information[: aligned.words])
+    if is_at_end and not template.is_tail:
+        return "exact" if matched >= MIN_INFORMATION else "likely" if 2 * matched >= MIN_INFORMATION else None
+    if matched < MIN_INFORMATION:
+        return None
+    if aligned.whole:
+        return "exact" if matched >= 2 * MIN_INFORMATION else "likely"
+    return "likely" if matched >= max(2.5 * MIN_INFORMATION, MIN_COVERAGE * sum(template.information)) else None
+
+
+def _shows_pytorch(index: Index, reading: Reading, hit: TemplateHit) -> bool:
+    """Tell whether the paste shows PyTorch, or the message is one that only PyTorch prints."""
+    if hit.template.source not in index.summary(hit.template.slug)["generic"]:
+        return True
+    if names_pytorch(reading.text.text):
+        return True
+    names_attribute = any(
+        isinstance(piece, Placeholder) and piece.type in (MODULE, TENSOR) for piece in hit.template.pieces
+    )
+    return names_attribute and any(is_of_pytorch_alone(token.text) for token in reading.tokens[hit.start : hit.end])
+
+
+def _belongs_to_other_message(reading: Reading, hit: TemplateHit, error: ErrorSpan) -> bool:
+    """Tell whether a part of a template stands in an error that says something else: one of another type, or in its middle.
+
+    `list index out of range` is no beginning of `index out of range in self`. This does not apply to what stands on a line
+    of its own, for example below a warning.
+    """
+    if "\n" in reading.text.text[error.message_start : reading.tokens[hit.start].start].strip():
+        return False
+    type_ = hit.template.type.lower()
+    if type_ and error.type and " " not in error.type and error.type.rpartition(".")[2].lower() != type_:
+        return True
+    return not hit.alignment.whole and bool(_message_before(reading, hit, error))
+
+
+def _message_before(reading: Reading, hit: TemplateHit, error: ErrorSpan) -> str:
+    """Return the part of the error's message before the match."""
+    return reading.text.text[error.message_start : reading.tokens[hit.start].start].strip(" '\"`([{:")
+
+
+def _is_whole_message(reading: Reading, hit: TemplateHit, error: ErrorSpan) -> bool:
+    """Tell whether the match is the message from its first word to the end of its line, or of its first sentence, which people quote alone."""
+    text = reading.text.text
+    line_end = text.find("\n", error.message_start) % (len(text) + 1)
+    ends = reading.tokens[hit.end].start > line_end or _SENTENCE_END.match(text, reading.tokens[hit.end - 1].end)
+    return not _message_before(reading, hit, error) and bool(ends)
+
+
+def _without_covered(matches: list[MessageMatch]) -> list[MessageMatch]:
+    """Leave out a match inside a longer one, or with which a more specific one starts; keep two that are alike."""
+
+    def priority(match: MessageMatch) -> tuple[Any, ...]:
+        words, is_typed = match.specificity
+        template = match.hit.template
+        place = match.hit.start, -match.hit.end
+        return -words, -is_typed, *place, template.is_tail, -_literal_length(template.pieces), template.id
+
+    kept: list[MessageMatch] = []
+    for match in sorted(matches, key=priority):
+        covering = [other for other in kept if other.hit.start <= match.hit.start and match.hit.end <= other.hit.end]
+        if all(other.specificity == match.specificity and other.slug != match.slug for other in covering):
+            kept.append(match)
+    return kept
+
+
+def _literal_length(pieces: Sequence[Piece]) -> int:
+    """Return the number of characters that a template fixes, those glued to placeholders included."""
+    return sum(len(piece) if isinstance(piece, str) else len(piece.prefix + piece.suffix) for piece in pieces)
+
+
+def _shorten(line: str, words: str) -> str:
+    """Return a line; of one that is too long to read, the part around these words."""
+    at = line.find(words)
+    return line[:500] if len(line) <= 500 or at < 300 else "… " + line[at - 100 : at + 398]

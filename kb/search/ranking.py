@@ -1,0 +1,131 @@
+"""Rank entries by what a paste shares with them: BM25F, similarity of messages, titles and aliases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from kb.index.reader import Index
+from kb.index.term_vectors import SATURATION, Phrase
+from kb.search.message_matching import MessageMatch
+from kb.search.query import Query
+from kb.search.reading import Reading
+from kb.text.analyzer import message_terms, terms
+
+__all__ = ["Features", "rank_candidates", "rank_ties"]
+
+CANDIDATES = 20
+"""The number of entries with the highest BM25F scores that are compared more closely."""
+
+PHRASE_WEIGHT, MESSAGE_WEIGHT = 2.0, 10.0
+"""What the coverage of a title or alias, and the similarity of a message, add to the BM25F score."""
+
+PARAPHRASE_WEIGHT, PARAPHRASE_THRESHOLD = 20.0, 0.6
+"""What a paraphrase of a title or alias adds to the score, and the cosine from which the paste counts as one."""
+
+UNSHOWN_FACTOR = 0.8
+"""Factor for entries about an error if the paste shows none: an entry about a silent pitfall is more probable."""
+
+EXCESS_WEIGHT = 0.3
+"""How much the information of an error beyond an entry's message counts against the entry."""
+
+
+class Features(NamedTuple):
+    """What an entry shares with a paste.
+
+    `bm25` is the BM25F score in nats. `message_similarity` compares the root cause with the entry's most similar message,
+    from 0 to 1. `phrase_coverage` is how much of its most similar title or alias occurs in the paste, and
+    `paraphrase_similarity` the cosine between the two. `shared_terms` are the common terms, the most important first, and
+    `coverage` is their share of the query's importance. `no_error_in_query` says that the entry is about an error or a
+    warning and the paste shows none.
+    """
+
+    slug: str
+    bm25: float
+    message_similarity: float
+    phrase_coverage: float
+    paraphrase_similarity: float
+    no_error_in_query: bool
+    shared_terms: tuple[str, ...]
+    coverage: float
+
+    @property
+    def score(self) -> float:
+        """The score by which entries are ranked, in nats."""
+        text = (self.bm25 + PHRASE_WEIGHT * self.phrase_coverage) * (UNSHOWN_FACTOR if self.no_error_in_query else 1.0)
+        paraphrase = PARAPHRASE_WEIGHT * max(0.0, self.paraphrase_similarity - PARAPHRASE_THRESHOLD)
+        return text + MESSAGE_WEIGHT * self.message_similarity + paraphrase
+
+
+def rank_candidates(index: Index, reading: Reading, query: Query) -> list[Features]:
+    """Return the most similar entries with their features, best first."""
+    candidates = index.fulltext.search(query.weights, CANDIDATES)
+    comparison = _Comparison(index, reading, query)
+    return sorted(
+        (comparison.features(candidate.slug, candidate.score) for candidate in candidates),
+        key=lambda features: features.score,
+        reverse=True,
+    )
+
+
+def rank_ties(index: Index, query: Query, ties: Sequence[MessageMatch]) -> list[MessageMatch]:
+    """Return matches of the same message in the order of what else the entries share with the paste, most first."""
+    in_message = set(terms(ties[0].hit.template.source))
+    importance = {term: weight for term, weight in query.importance.items() if term not in in_message}
+
+    def similarity(slug: str) -> float:
+        vector = index.vectors.vector(slug)
+        shared = sum(
+            weight * vector[term] / (vector[term] + SATURATION) for term, weight in importance.items() if term in vector
+        )
+        return shared + PHRASE_WEIGHT * max(index.vectors.phrases(slug).overlaps(importance), default=0.0)
+
+    return sorted(ties, key=lambda match: -round(similarity(match.slug), 9))
+
+
+class _Comparison:
+    """Compares one query with entries."""
+
+    def __init__(self, index: Index, reading: Reading, query: Query) -> None:
+        self._index, self._vectors = index, index.vectors
+        self._has_errors = bool(reading.errors)
+        self._importance = query.importance
+        self._squared = {term: weight * index.vectors.idf(term) for term, weight in query.importance.items()}
+        self._length = math.hypot(*query.importance.values())
+        self._total = sum(query.importance.values())
+        cause = reading.root_cause()
+        words = message_terms(cause.message[:400]) if cause else set()
+        self._message = {word: index.vectors.message_idf(word) ** 2 for word in words}
+        self._message_total = sum(self._message.values())
+
+    def features(self, slug: str, bm25: float) -> Features:
+        phrases = self._vectors.phrases(slug)
+        message = coverage = paraphrase = 0.0
+        overlaps = zip(
+            phrases.phrases, phrases.overlaps(self._importance), phrases.overlaps(self._squared), strict=True
+        )
+        for phrase, covered, product in overlaps:
+            if phrase.field != "message":
+                coverage = max(coverage, covered)
+                paraphrase = max(paraphrase, product / (self._length or 1.0))
+            elif self._message:
+                message = max(message, _message_similarity(self._message, self._message_total, phrase))
+        vector = self._vectors.vector(slug)
+        shared = sorted((term for term in self._importance if term in vector), key=lambda term: -self._importance[term])
+        return Features(
+            slug,
+            bm25,
+            message,
+            coverage,
+            paraphrase,
+            not self._has_errors and self._index.summary(slug)["kind"] not in ("silent", "symptom"),
+            tuple(shared),
+            sum(self._importance[term] for term in shared) / (self._total or 1.0),
+        )
+
+
+def _message_similarity(information: Mapping[str, float], total: float, message: Phrase) -> float:
+    """Return the share of an entry's message that the error contains, by squared information; what the error says beyond it counts a little."""
+    common = sum(information[word] for word in message.terms if word in information)
+    return common / (message.norm + EXCESS_WEIGHT * (total - common) or 1.0)

@@ -1,0 +1,1 @@
+"""Message templates: compile them, match them, read what a program printed."""

@@ -1,0 +1,1 @@
+"""Pasted text: normalisation, tokens, the errors in it, terms for the full-text index."""

@@ -1,0 +1,145 @@
+"""Cut error messages into typed tokens, in the same way for templates and for pasted text.
+
+Punctuation, quotation marks, case and white space are dropped, so that a message that was wrapped or retyped gives the same tokens. A value that
+varies between readers of the same message (a number, size, dtype, device, path or address) becomes one token with a type.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from kb.text.lazy_regex import lazy_pattern
+from kb.text.scripts import CJK
+
+__all__ = ["Token", "lex", "lower", "numbers"]
+
+
+class Token(NamedTuple):
+    """One token: its folded text, its type, its offset in the text that was lexed, and its raw form there."""
+
+    text: str
+    type: str
+    start: int
+    raw: str
+
+    @property
+    def end(self) -> int:
+        """The offset after the token."""
+        return self.start + len(self.raw)
+
+
+# The text is lower-cased first and words get their type from a dictionary, not from the pattern, because that shortens both the scan and its compilation.
+# Every repetition is possessive, atomic or of bounded length, so that no input can make the scan backtrack. A repeated group is atomic, `(?>(?:…)*)`, and not
+# possessive, `(?:…)*+`: Python before 3.11.5 keeps what a possessive group read before it failed (python/cpython#106052).
+_INTS = r"-?+(?:\d++|\*)(?>(?:\s*+[,x]\s*+-?+(?:\d++|\*))*),?+\s*+"
+_ASCII = (
+    rf"(?P<shape>torch\.size\(\s*+\[(?>(?:\s*+{_INTS})?)\]\s*+\)|\[\s*+(?>(?:{_INTS})?)\]|\(\s*+{_INTS}\))"
+    r"|(?P<long>(?:unsigned|signed|long|short) (?:char|int|long|short)(?!\w))"
+    rf"|(?P<drive>[a-z]:[\\/][^\s'\"<>|*?;,()]{{1,400}}+)"
+    rf"|(?P<word>[a-z_]\w*+(?>(?:(?:\.|::)\w++)*)(?>(?:[\\/](?:[\w+-][\w.+-]*+|\.\.))*))"
+    r"|0x(?P<address>[0-9a-f]++)"
+    r"|(?P<by>(?<![\w.])\d++(?>(?:x\d++)+)(?!\w))"
+    r"|(?P<size>(?<![\w.])\d++(?>(?:\.\d++)?)\s?+(?:[kmgt]i?b|bytes?)(?!\w))"
+    r"|(?P<version>(?<![\w.])\d++\.\d++\.\d++(?>(?:[.+]*+\w++)*))"
+    r"|(?P<key>(?<![\w.])\d++(?>(?:\.\d++)*)\.[a-z_]\w*+(?>(?:\.\w++)*))"
+    r"|(?P<num>(?:(?<![\w.)\]])[-+])?\d++(?>(?:\.\d++)?)(?>(?:e[-+]?+\d++)?))"
+    r"|(?P<path>~?+(?>(?:/[\w.@+~%-]{1,200}+){2,40}))"
+    r"|(?P<repr><(?:class|function|module|method|bound method|built-in \w{1,40}+)\s[^<>\n]{1,300}+>)"
+)
+_SCAN_ASCII = lazy_pattern(_ASCII, re.ASCII)
+_SCAN = lazy_pattern(
+    _ASCII + rf"|(?P<cjk>[{CJK}]++)|(?P<letters>[^\x00-\x7f\u3000-\u303f\uff00-\uff65]++)",
+    re.ASCII,
+)
+_DTYPES = frozenset(
+    "float double half long int short char byte bool bfloat16 float16 float32 float64 complex64 "
+    "complex128 uint8 uint16 uint32 uint64 int8 int16 int32 int64 complexfloat complexdouble complexhalf".split()
+)
+_DEVICES = frozenset(("cuda", "cpu", "mps", "xpu", "npu", "hpu", "meta"))
+_SUFFIXES = frozenset(
+    "py pyc cpp cc cu cuh h hpp so dll dylib pt pth pkl pickle ckpt safetensors npy npz bin tar zip onnx "
+    "json yaml txt csv".split()
+)
+_RENAMED = {"long": "dtype", "drive": "path", "by": "shape", "key": "word", "letters": "word"}
+_PIECE = lazy_pattern(r"[^\\/]++")
+_INDEX = lazy_pattern(r":\d++")
+_QUOTED_IN_REPR = lazy_pattern(r"'([^']*+)'")
+_INT = lazy_pattern(r"-?\d++|\*")
+
+
+def lower(text: str) -> str:
+    """Return the text in lower case at its old length: a character that has no lower case of one character stays."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(small if len(small := character.lower()) == 1 else character for character in text)
+
+
+def lex(text: str) -> list[Token]:
+    """Return the tokens of `text` in order; `start` is an offset into it."""
+    lowered = lower(text)
+    tokens: list[Token] = []
+    token_end = 0
+    scan = _SCAN_ASCII if lowered.isascii() else _SCAN
+    for match in scan.finditer(lowered):
+        start, end = match.span()
+        if start < token_end:
+            continue
+        kind = match.lastgroup or "word"
+        folded = match.group()
+        if kind == "word":
+            kind = _slashed_type(folded) if "/" in folded or "\\" in folded else _word_type(folded)
+            if kind in ("path", "device") and (index := _INDEX.match(lowered, end)):
+                folded += index.group()
+                end = token_end = index.end()
+            if kind == "words":
+                tokens += _slashed(text[start:end], start)
+                continue
+        elif kind == "path" and (index := _INDEX.match(lowered, end)):
+            folded += index.group()
+            end = token_end = index.end()
+        elif kind == "repr":
+            quoted = _QUOTED_IN_REPR.search(folded)
+            folded, kind = quoted.group(1) if quoted else folded.strip("<>").split()[-1], "word"
+        elif kind == "letters" and not any(map(str.isalpha, folded)):
+            continue
+        else:
+            kind = _RENAMED.get(kind, kind)
+        tokens.append(Token(folded, kind, start, text[start:end]))
+    return tokens
+
+
+def numbers(text: str) -> list[int]:
+    """Return the whole numbers of a size as written: `torch.Size([1, 512])` and `1x512` give `[1, 512]`; a `*` counts as -1."""
+    return [-1 if digits == "*" else int(digits[:18]) for digits in _INT.findall(text)]
+
+
+def _word_type(word: str) -> str:
+    """Return `word`, or `dtype`, `device` or `path` for a word that is one."""
+    if word in _DTYPES:
+        return "dtype"
+    if word in _DEVICES:
+        return "device"
+    head, dot, last = word.rpartition(".")
+    if dot:
+        if word.startswith("torch.") and (last in _DTYPES or last.endswith("tensor") or last.startswith("float8_")):
+            return "dtype"
+        if last in _SUFFIXES and not head.startswith("torch."):
+            return "path"
+    elif word.startswith(("c10::", "at::", "float8_")):
+        return "dtype"
+    return "word"
+
+
+def _slashed_type(run: str) -> str:
+    return "path" if run.rpartition(".")[2] in _SUFFIXES else "words"
+
+
+def _slashed(run: str, start: int) -> list[Token]:
+    """Return the words of a run with slashes that is not a path, such as `input/output`."""
+    tokens = []
+    for piece in _PIECE.finditer(run):
+        at = start + piece.start()
+        tokens += [token._replace(start=token.start + at) for token in lex(piece.group())]
+    return tokens

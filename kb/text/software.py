@@ -1,0 +1,47 @@
+"""Names of software, by which a paste shows whether it is about PyTorch or about something else."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from kb.text.lazy_regex import lazy_pattern
+
+__all__ = ["BUILT_ON_PYTORCH", "FRAMEWORKS", "OTHERS", "WORD", "names", "names_pytorch"]
+
+FRAMEWORKS, OTHERS = "frameworks", "others"
+"""The lists of names in `kb/text/data`."""
+
+BUILT_ON_PYTORCH = frozenset(
+    (
+        "torch torchvision torchaudio torchtext torchdata torchmetrics torchrec torch_npu torch_geometric torch_xla torchao torchtune functorch "
+        "intel_extension_for_pytorch transformers accelerate peft trl diffusers optimum datasets sentence_transformers timm open_clip clip unsloth "
+        "lightning pytorch_lightning lightning_fabric deepspeed megatron colossalai fairscale fairseq apex bitsandbytes xformers flash_attn "
+        "auto_gptq awq vllm sglang lmdeploy ultralytics yolov5 mmengine mmcv mmdet mmseg detectron2 segment_anything kornia monai nnunet nnunetv2 "
+        "batchgenerators fastai ignite captum botorch gpytorch pyro torch_scatter torch_sparse dgl stable_baselines3 pytorch3d nerfstudio gsplat "
+        "whisper speechbrain espnet nemo asteroid pyannote comfy k_diffusion basicsr gfpgan realesrgan facenet_pytorch efficientnet_pytorch "
+        "segmentation_models_pytorch pytorch_metric_learning pytorch_forecasting allennlp flair stanza llamafactory axolotl swift openmim skorch"
+    ).split()
+)
+"""Packages whose users use PyTorch, by the names of their folders."""
+
+WORD = lazy_pattern(r"[A-Za-z][A-Za-z0-9]{0,80}+")
+"""A name of software in a text."""
+
+_PYTORCH = lazy_pattern(
+    r"torch|\bATen\b|\bc10\b|\bnn\.|\.cuda\(|\.to\(|\.backward\(|requires_grad|state_dict|data_?loader", re.IGNORECASE
+)
+
+
+@cache
+def names(file: str) -> frozenset[str]:
+    """Return the names of one of the two lists, in lower case."""
+    from pathlib import Path  # imported late, because most look-ups need no names
+
+    lines = (Path(__file__).parent / f"data/{file}.txt").read_text("utf-8").splitlines()
+    return frozenset(name for line in lines if not line.startswith("#") for name in line.split())
+
+
+def names_pytorch(text: str) -> bool:
+    """Whether anything in the text shows that it is about PyTorch: its name, even inside another name, or what occurs only in its code."""
+    return "torch" in text or bool(_PYTORCH.search(text))

@@ -1,0 +1,63 @@
+"""Messages that only report another error, and the errors inside them.
+
+The sources are the libraries' own messages: PyTorch's data loader, launchers and compiler, Ray, Hydra, Lightning's and nnU-Net's
+workers, vLLM, Ascend's adapter, Gradio and the runners of notebooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kb.text.error_span import ErrorSpan
+from kb.text.lazy_regex import lazy_pattern
+
+__all__ = ["embedded_errors", "is_interrupt", "is_wrapper"]
+
+_REPORT = lazy_pattern(
+    # PyTorch: workers, replicas, launched processes, asynchronous kernels, the compiler
+    r"Caught \w{1,100} in (?:DataLoader worker process|replica|pin memory thread)|ChildFailedError|ProcessRaisedException|ProcessExitedException"
+    r"|CUDA kernel errors might be asynchronously reported|TorchRuntimeError|LoweringException"
+    # other launchers and pools
+    r"|RayTaskError|RemoteError|CalledProcessError|subprocess-exited-with-error|queue\.Empty"
+    r"|background worker\w{0,2} (?:is|are) (?:no longer alive|6 feet under)|Worker failed with error"
+    # applications that catch the exception
+    r"|InstantiationException|PapermillExecutionError|CellExecutionError|gradio\.exceptions\.Error|\bAppError"
+    # pointers to another place in the output
+    r"|root cause above|(?:stack )?trace(?: above)? for the root cause|above for the actual error|error is reported as above|During handling"
+)
+_INTERRUPT = lazy_pattern(r"KeyboardInterrupt|SystemExit")
+_MAX_MESSAGE = 2_000
+"""Characters of a message that are searched for such words: on a line of many errors each message is as long as the rest of the line."""
+_MAX_EMBEDDED = 20
+_FAKE_TENSOR_CALL_START = "Failed running call_"
+_FAKE_TENSOR_CALL = lazy_pattern(
+    r"Failed running call_\w{1,20} [\s\S]{0,4000}?\*\*\{[^\n{}]{0,400}\}\):\s{1,4}(?P<message>\S[^\n]{0,1000})"
+)
+"""How `torch.compile` reports an error of the reader's code in PyTorch 2.1 to 2.5: without the type of the exception."""
+
+
+def is_wrapper(error: ErrorSpan) -> bool:
+    """Whether the message only reports another error, or that someone stopped the program."""
+    return (
+        error.role == "wrapper"
+        or is_interrupt(error)
+        or bool(_REPORT.search(f"{error.type}: {error.message[:_MAX_MESSAGE]}"))
+    )
+
+
+def is_interrupt(error: ErrorSpan) -> bool:
+    """Whether the program was stopped from outside, or by itself: there may be no error at all."""
+    return bool(_INTERRUPT.search(error.type))
+
+
+def embedded_errors(text: str) -> Iterator[ErrorSpan]:
+    """Yield the messages inside others whose exception is not named. Named ones are read like any other exception."""
+    position = text.find(_FAKE_TENSOR_CALL_START)
+    for _ in range(_MAX_EMBEDDED):
+        if position < 0:
+            return
+        call = _FAKE_TENSOR_CALL.match(text, position)
+        if call is not None:
+            start = call.start("message")
+            yield ErrorSpan("", call["message"].strip(), start, start, "error")
+        position = text.find(_FAKE_TENSOR_CALL_START, position + 1)

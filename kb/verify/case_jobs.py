@@ -1,0 +1,102 @@
+"""What has to be run to prove a case or a check.
+
+A case has its repro, its fix and, where nothing is taken on trust, mutants of the fix. A check has its program.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import sandbox
+from kb.corpus.entry import Case, Entry, Runnable
+from kb.corpus.environments import environment_for, package_names
+from kb.corpus.loader import Corpus
+from kb.verify.mutants import Mutant, mutants
+
+__all__ = ["Isolation", "Job", "make_job", "not_runnable", "preloads", "programs", "select"]
+
+Isolation = Literal["entry", "corpus"]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The programs of a case or a check: those of its blocks in their order, then the mutants of a fix."""
+
+    subject: Runnable
+    programs: tuple[sandbox.Program, ...]
+    mutants: tuple[Mutant, ...] = ()
+
+
+def make_job(entry: Entry, subject: Runnable, isolation: Isolation) -> Job:
+    """Return what has to be run for a case or a check. Entries that share a worker have been reviewed, so their fixes run without mutants."""
+    blocks = programs(subject, preloads(subject, isolation))
+    if isolation == "corpus" or not isinstance(subject, Case):
+        return Job(subject, blocks)
+    changed = mutants(subject, entry.kind)
+    fix = blocks[-1]
+    mutated = (
+        dataclasses.replace(fix, source=mutant.source, name=f"{subject.id}:{mutant.kind} fix") for mutant in changed
+    )
+    return Job(subject, (*blocks, *mutated), changed)
+
+
+def preloads(subject: Runnable, isolation: Isolation = "entry") -> tuple[str, ...]:
+    """Return what a worker imports for a case or a check besides torch: of the required packages, or of all that entries share in its environment."""
+    environment = None if subject.image else environment_for(subject)
+    if environment is None:
+        return ()
+    return environment.preloads(environment.packages if isolation == "corpus" else package_names(subject.requires))
+
+
+def programs(subject: Runnable, preload: tuple[str, ...] = ()) -> tuple[sandbox.Program, ...]:
+    """Return the programs of a case or a check as the sandbox takes them; `preload` are modules that their worker imports besides torch."""
+    defaults = sandbox.Limits()
+    limits = sandbox.Limits(
+        seconds=defaults.seconds if subject.timeout is None else subject.timeout,
+        memory=defaults.memory if subject.memory is None else subject.memory,
+        shm=defaults.shm if subject.shm is None else subject.shm,
+        gpus=subject.gpus,
+    )
+    return tuple(
+        sandbox.Program(
+            block.source,
+            name=f"{subject.id}:{role}",
+            group=subject.entry,
+            limits=limits,
+            fresh=subject.fresh,
+            device="cuda" if subject.device == "cuda" else "cpu",
+            preload=preload,
+        )
+        for role, block in subject.blocks.items()
+    )
+
+
+def select(corpus: Corpus, names: Sequence[str] = ()) -> list[Runnable]:
+    """Return the cases and checks of these entries (`slug`, `slug/case` or `slug/check`), of all when none are named.
+
+    Raises KeyError with a name that does not exist.
+    """
+    if not names:
+        return [runnable for entry in corpus for runnable in entry.runnables]
+    selected = []
+    for name in names:
+        entry = corpus.get(name.partition("/")[0])
+        named = [runnable for runnable in entry.runnables if "/" not in name or name == runnable.id] if entry else []
+        if not named:
+            raise KeyError(name)
+        selected += named
+    return selected
+
+
+def not_runnable(subject: Runnable, device: str, backend: str) -> str:
+    """Return why a case or a check cannot run on this device in this sandbox, whatever is built here, or nothing when it can."""
+    if subject.os:
+        return f"needs {subject.os}"
+    if subject.device != device:
+        return f"needs {subject.device}" + (f" with {subject.gpus} GPUs" if subject.gpus > 1 else "")
+    if backend == "process" and (subject.shm or subject.memory):
+        return "needs a sandbox that holds memory: docker or bubblewrap"
+    return ""

@@ -1,0 +1,9 @@
+"""Runs programs on other machines: Celery carries batches to workers, Redis is broker and result store.
+
+`run` takes what `sandbox.run` takes and returns what it returns. `start_worker` is the other end. Needs the extra `[cluster]`.
+"""
+
+from sandbox.cluster.client import ClusterError, run
+from sandbox.cluster.worker import WorkerSettings, start_worker
+
+__all__ = ["ClusterError", "WorkerSettings", "run", "start_worker"]

@@ -1,0 +1,191 @@
+"""What client and worker say to each other: JSON of a fixed form, checked by a schema on both sides. Nothing in it is code of ours.
+
+A program is text that a sandbox runs, an outcome is text that a sandbox printed. Neither side trusts the other to have kept the form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any, Literal, get_args
+
+from jsonschema_rs import Draft202012Validator
+
+from sandbox.model import MIB, Ended, Frame, Limits, Outcome, Program, Raised
+
+__all__ = ["Batch", "MessageError", "decode_batch", "decode_outcomes", "encode_batch", "encode_outcomes"]
+
+_MAX_PROGRAMS = 256
+_MAX_SOURCE = MIB
+_MAX_TEXT = 4 * MIB
+_MAX_SECONDS = 3600
+
+
+class MessageError(Exception):
+    """A message has not the form that was agreed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Programs that one worker runs, in their order.
+
+    `isolation` and `preload` mean what they mean in `sandbox.run`.
+    """
+
+    programs: tuple[Program, ...]
+    isolation: Literal["each", "group", "all"] = "group"
+    preload: tuple[str, ...] = ("torch",)
+
+    @property
+    def seconds(self) -> float:
+        """The longest time that the programs may take together, without the start of workers."""
+        return sum(program.limits.seconds for program in self.programs)
+
+
+def encode_batch(batch: Batch) -> dict[str, Any]:
+    """Return a batch as JSON data."""
+    message: dict[str, Any] = _checked(_batch_schema(), _plain(asdict(batch)), "batch")
+    return message
+
+
+def decode_batch(data: object) -> Batch:
+    """Return the batch that was sent. Raises `MessageError`."""
+    fields = _checked(_batch_schema(), data, "batch")
+    programs = tuple(map(_program, fields["programs"]))
+    return Batch(programs, fields["isolation"], tuple(fields["preload"]))
+
+
+def _program(row: dict[str, Any]) -> Program:
+    return Program(**row | {"limits": Limits(**row["limits"]), "preload": tuple(row["preload"])})
+
+
+def encode_outcomes(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """Return the outcomes of a batch as JSON data."""
+    rows: list[dict[str, Any]] = _checked(
+        _outcomes_schema(), [_plain(asdict(outcome)) for outcome in outcomes], "result"
+    )
+    return rows
+
+
+def decode_outcomes(data: object, batch: Batch) -> list[Outcome]:
+    """Return the outcomes of a batch, one for each of its programs. Raises `MessageError`."""
+    rows = _checked(_outcomes_schema(), data, "result")
+    if [row["name"] for row in rows] != [program.name for program in batch.programs]:
+        raise MessageError("the result is not that of these programs")
+    return [Outcome(**row | {"raised": _raised(row["raised"])}) for row in rows]
+
+
+def _raised(row: dict[str, Any] | None) -> Raised | None:
+    if row is None:
+        return None
+    frames = tuple(Frame(**frame) for frame in row["frames"])
+    return Raised(row["type"], row["message"], frames, tuple((kind, text) for kind, text in row["causes"]))
+
+
+def _plain(value: Any) -> Any:
+    """Return data as JSON has it: lists for tuples, and no half of a surrogate pair, which a program may print and UTF-8 cannot hold."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {key: _plain(child) for key, child in value.items()}
+    return [_plain(child) for child in value] if isinstance(value, list | tuple) else value
+
+
+def _checked(validator: Draft202012Validator, data: Any, what: str) -> Any:
+    try:
+        error = next(validator.iter_errors(data), None)
+    except ValueError as failure:  # of texts that UTF-8 cannot hold
+        raise MessageError(f"the {what} breaks the agreed form: {failure}") from None
+    if error is None:
+        return data
+    place = ".".join(map(str, error.instance_path))
+    raise MessageError(f"the {what} breaks the agreed form at {place or 'its root'}: {error.message[:200]}")
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _text(longest: int = _MAX_TEXT) -> dict[str, Any]:
+    return {"type": "string", "maxLength": longest}
+
+
+def _count(largest: float, kind: str = "integer") -> dict[str, Any]:
+    return {"type": kind, "minimum": 0, "maximum": largest}
+
+
+def _or_none(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _texts_by_name() -> dict[str, Any]:
+    return {"type": "object", "maxProperties": 64, "propertyNames": _text(200), "additionalProperties": _text(4096)}
+
+
+@cache
+def _batch_schema() -> Draft202012Validator:
+    bytes_ = _count(1 << 40)
+    modules = {"type": "array", "items": {"type": "string", "pattern": r"^[A-Za-z_][\w.]{0,99}$"}, "maxItems": 8}
+    limits = _object(
+        seconds=_count(_MAX_SECONDS, "number"),
+        memory=bytes_,
+        output=_count(_MAX_TEXT),
+        pids=_count(4096),
+        shm=bytes_,
+        tmp=bytes_,
+        cpus=_count(256, "number"),
+        gpus=_count(16),
+    )
+    program = _object(
+        source=_text(_MAX_SOURCE),
+        limits=limits,
+        name=_text(400),
+        group=_text(400),
+        fresh={"type": "boolean"},
+        device={"enum": ["cpu", "cuda"]},
+        env=_texts_by_name(),
+        preload=modules,
+    )
+    return Draft202012Validator(
+        _object(
+            programs={"type": "array", "items": program, "minItems": 1, "maxItems": _MAX_PROGRAMS},
+            isolation={"enum": ["each", "group", "all"]},
+            preload=modules,
+        )
+    )
+
+
+@cache
+def _outcomes_schema() -> Draft202012Validator:
+    frame = _object(
+        origin={"enum": ["program", "beside", "library", "other"]},
+        module=_text(),
+        line={"type": "integer"},
+        function=_text(),
+        text=_text(),
+    )
+    pair = {"type": "array", "prefixItems": [_text(), _text()], "items": False, "minItems": 2}
+    raised = _object(
+        type=_text(),
+        message=_text(),
+        frames={"type": "array", "items": frame, "maxItems": 1000},
+        causes={"type": "array", "items": pair, "maxItems": 1000},
+    )
+    outcome = _object(
+        name=_text(400),
+        ended={"enum": list(get_args(Ended))},
+        exit_code=_or_none({"type": "integer"}),
+        signal=_or_none({"type": "integer"}),
+        finished={"type": "boolean"},
+        raised=_or_none(raised),
+        stdout=_text(),
+        stderr=_text(),
+        truncated={"type": "boolean"},
+        seconds=_count(10 * _MAX_SECONDS, "number"),
+        peak_memory=_or_none(_count(1 << 50)),
+        backend=_text(200),
+        detail=_text(),
+        versions=_texts_by_name(),
+    )
+    return Draft202012Validator({"type": "array", "items": outcome, "maxItems": _MAX_PROGRAMS})

@@ -1,0 +1,84 @@
+"""With the shipped entries: what to do and the first change are on the first screen, whatever the entry's size."""
+
+import re
+import threading
+
+import pytest
+from werkzeug.serving import make_server
+
+from kb.corpus.loader import load
+from webapp import create_app
+
+pytestmark = pytest.mark.browser
+ENTRIES = 12
+TRACEBACK = """Traceback (most recent call last):
+  File "/home/me/train.py", line 41, in main
+    logits = model(images)
+  File "/opt/lib/python3.12/site-packages/torch/nn/modules/module.py", line 1776, in _call_impl
+    return forward_call(*args, **kwargs)
+"""
+
+
+VALUES = {
+    "shape": "torch.Size([4, 8])",
+    "device": "cuda:0",
+    "size": "2.00 GiB",
+    "dtype": "Float",
+    "int": "3",
+    "num": "3",
+}
+
+
+def entries_of_all_sizes():
+    """Return (slug, paste) of entries from the shortest to the longest page; each paste ends in the entry's newest message."""
+    entries = sorted((entry for entry in load() if entry.messages), key=lambda entry: len(entry.prose("en")))
+    step = max(1, (len(entries) - 1) // (ENTRIES - 1))
+    return [(entry.id, TRACEBACK + printed(entry.messages[0].text)) for entry in entries[::step][:ENTRIES]]
+
+
+def symptoms(locale):
+    """Return (slug, question) of all entries about a symptom, which say how to tell the causes apart before they list them."""
+    lang = "zh" if locale.startswith("zh") else "en"
+    return [(entry.id, entry.aliases[lang][0]) for entry in load() if entry.kind == "symptom"]
+
+
+def printed(template):
+    return re.sub(r"\{(?:\w+:)?(\w+)\}", lambda placeholder: VALUES.get(placeholder[1], "name"), template)
+
+
+@pytest.fixture(scope="module")
+def shipped(shared_cache):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", shared_cache)
+        server = make_server("127.0.0.1", 0, create_app({"RATE": "", "MISSES": ""}), threaded=True)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join(10)
+        server.server_close()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_answer_and_first_change_begin_on_the_first_screen(browser, shipped, width, height, locale):
+    in_words = symptoms(locale)  # whose checks stand before the causes, so that the first change in words is what fits
+    pastes = entries_of_all_sizes() + in_words
+    assert len(pastes) > 10
+    context = browser.new_context(viewport={"width": width, "height": height}, locale=locale, reduced_motion="reduce")
+    page = context.new_page()
+    too_low = []
+    for slug, paste in pastes:
+        code = ".panel:visible .diff, .panel:visible .lead-on"
+        page.goto(f"{shipped}/")
+        page.fill("#text", paste)
+        page.keyboard.press("Control+Enter")
+        page.locator("#answer .found").wait_for()
+        assert page.evaluate("scrollY") == 0
+        remedy = page.locator(".remedy").bounding_box()
+        shown = page.locator(".panel:visible .prose" if (slug, paste) in in_words else code)
+        change = (shown if shown.count() else page.locator(".panel:visible .prose")).first.bounding_box()
+        if remedy["y"] + remedy["height"] > height or change["y"] + 24 > height:
+            too_low.append((slug, round(remedy["y"]), round(change["y"])))
+    context.close()
+    assert too_low == []

@@ -1,0 +1,13 @@
+"""What entries may say of their message is what the comparison knows."""
+
+from kb.corpus.front_matter import schema
+from kb.corpus.loader import load
+from kb.inspection.mismatch import ASPECTS
+
+
+def test_the_schema_lists_the_aspects():
+    assert set(schema()["properties"]["inspect"]["enum"]) == set(ASPECTS)
+
+
+def test_every_aspect_is_that_of_an_entry():
+    assert {entry.inspect for entry in load().entries.values()} - {""} == set(ASPECTS)

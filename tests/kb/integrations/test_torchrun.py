@@ -1,0 +1,73 @@
+"""Distributed programs: one process answers, the others say which, and torchrun's report names the program."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kb.index.manager import open_index
+
+pytestmark = [pytest.mark.slow, pytest.mark.torch]
+
+torch = pytest.importorskip("torch")
+
+REPOSITORY = Path(__file__).parents[3]
+DIES = "raise ValueError('Expected more than 1 value per channel when training, got input size torch.Size([1, 512])')\n"
+
+
+@pytest.fixture(autouse=True)
+def _index(tmp_path_factory, monkeypatch):
+    open_index()
+    patient = tmp_path_factory.mktemp("patient")
+    (patient / "sitecustomize.py").write_text(
+        "import kb.integrations.crash_answer\nkb.integrations.crash_answer.SECONDS = 30\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", f"{patient}{os.pathsep}{REPOSITORY}")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+
+def run(folder, *arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "kb", *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=180
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("launcher", [("torchrun",), ("-m", "torch.distributed.run")])
+def test_one_rank_answers_and_the_report_names_the_program(tmp_path, launcher):
+    """Each rank waits until both have failed, because torchrun stops the others when one ends."""
+    wait = (
+        "import atexit, os, pathlib, time\n"
+        "def wait():\n"
+        f"    here = pathlib.Path({str(tmp_path)!r})\n"
+        "    (here / ('ended-' + os.environ['RANK'])).touch()\n"
+        "    while len(list(here.glob('ended-*'))) < 2: time.sleep(.05)\n"
+        "atexit.register(wait)\n"
+    )
+    (tmp_path / "train.py").write_text(wait + DIES)
+    status, err = run(tmp_path, *launcher, "--nproc-per-node", "2", "train.py", "--epochs", "3")
+    assert status == 1
+    assert err.count("What to change") == 1
+    assert re.search(r"Rank [01] prints the whole answer; kb show batchnorm-one-value-per-channel", err)
+    assert "train.py FAILED" in err
+    assert "kb FAILED" not in err
+    assert "elastic-child-failed" not in err, "the launcher itself is silent"
+
+
+def test_a_module_gets_its_arguments(tmp_path):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "train.py").write_text("import sys; print(sys.argv[1:], __package__, file=sys.stderr)\n")
+    status, err = run(tmp_path, "torchrun", "--nproc-per-node", "1", "-m", "package.train", "--epochs", "3")
+    assert (status, "['--epochs', '3'] package\n" in err) == (0, True)
+
+
+def test_an_error_of_a_spawned_process_is_answered_by_its_parent(tmp_path):
+    lines = f"import torch.multiprocessing as mp\ndef work(rank):\n    {DIES}if __name__ == '__main__':\n    mp.spawn(work)\n"
+    (tmp_path / "train.py").write_text(lines)
+    status, err = run(tmp_path, "train.py")
+    assert status == 1
+    assert err.count("What to change") == 1
+    assert f"Look first at {tmp_path}/train.py:3" in " ".join(err.split())

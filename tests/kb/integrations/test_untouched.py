@@ -1,0 +1,130 @@
+"""A program that succeeds does the same with kb.install() as without: exit status, both outputs, and nothing more is loaded."""
+
+# ruff: noqa: E501 - each program is one line
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+REPOSITORY = Path(__file__).parents[3]
+INSTALL = "import kb; kb.install(warnings={0}, logging={0})"
+
+PROGRAMS = {
+    "nothing": "",
+    "output": "print('out'); import sys; print('err', file=sys.stderr)",
+    "no newline at the end": "import sys; sys.stdout.write('x'); sys.stderr.write('y')",
+    "exit 0": "raise SystemExit",
+    "exit 3": "raise SystemExit(3)",
+    "exit with a text": "raise SystemExit('done')",
+    "exit at once": "import os; os._exit(7)",
+    "handled errors": "for n in range(3):\n    try: [][n]\n    except IndexError as error: print(repr(error))",
+    "errors in a chain, handled": "try:\n    try: 1 / 0\n    except ZeroDivisionError as e: raise ValueError from e\nexcept ValueError as e: print(repr(e.__cause__))",
+    "recursion, handled": "def f(): f()\ntry: f()\nexcept RecursionError: print('deep')",
+    "memory, handled": "try: bytes(1 << 62)\nexcept MemoryError: print('too much')",
+    "an exception whose text fails": "class E(Exception):\n    def __str__(self): return 1 / 0\ntry: raise E\nexcept E: print('caught')",
+    "a traceback of its own": "import traceback\ntry: 1 / 0\nexcept ZeroDivisionError: traceback.print_exc()",
+    "exception group, handled": "try: raise ExceptionGroup('g', [ValueError(1)])\nexcept* ValueError as g: print(g.exceptions)",
+    "assertion, handled": "try: assert 0, 'no'\nexcept AssertionError as e: print(e)",
+    "hook of its own": "import sys\nsys.excepthook = lambda *a: print('mine')\nprint(sys.excepthook.__name__)",
+    "hook called by the program": "import sys\ntry: 1 / 0\nexcept ZeroDivisionError: sys.__excepthook__(*sys.exc_info())",
+    "hook saved and put back": "import sys\nold = sys.excepthook\nsys.excepthook = print\nsys.excepthook = old\nprint('ok')",
+    "display hook": "import sys\nsys.displayhook(3)",
+    "unraisable": "import sys\nsys.unraisablehook = lambda u: print('unraisable', u.exc_type.__name__)\nclass A:\n    def __del__(self): 1 / 0\na = A(); del a",
+    "threads": "import threading\nts = [threading.Thread(target=print, args=('t',)) for _ in range(4)]\nfor t in ts: t.start(); t.join()",
+    "a thread with a hook of its own": "import threading\nthreading.excepthook = lambda a: print('mine', a.exc_type.__name__)\nt = threading.Thread(target=lambda: 1 / 0); t.start(); t.join()",
+    "a thread that exits": "import threading\nt = threading.Thread(target=exit); t.start(); t.join(); print('on')",
+    "daemon thread at the end": "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start(); print('bye')",
+    "thread pool": "from concurrent.futures import ThreadPoolExecutor as P\nwith P(2) as p:\n    f = p.submit(lambda: 1 / 0)\n    print(type(f.exception()).__name__, *p.map(abs, [-1, 2]))",
+    "thread local": "import threading\nl = threading.local(); l.x = 1; print(l.x)",
+    "timer": "import threading\nthreading.Timer(.01, print, ['late']).start()",
+    "asyncio": "import asyncio\nasync def f(): await asyncio.sleep(0); return 2\nprint(asyncio.run(f()))",
+    "asyncio with a failed task": "import asyncio\nasync def bad(): 1 / 0\nasync def f(): print(await asyncio.gather(bad(), return_exceptions=True))\nasyncio.run(f())",
+    "fork": "import os\npid = os.fork()\nif pid == 0: os._exit(5)\nprint(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))",
+    "spawned process": "import multiprocessing as m\ndef f(q): q.put(3)\nif __name__ == '__main__':\n    c = m.get_context('spawn'); q = c.Queue(); p = c.Process(target=f, args=(q,)); p.start(); print(q.get()); p.join()",
+    "forked pool": "import multiprocessing as m\nif __name__ == '__main__':\n    with m.get_context('fork').Pool(2) as p: print(p.map(abs, [-1, -2]))",
+    "subprocess": "import subprocess, sys\nprint(subprocess.run([sys.executable, '-c', 'print(1); raise SystemExit(4)'], capture_output=True))",
+    "signal handled": "import os, signal\nsignal.signal(signal.SIGUSR1, lambda *a: print('usr1'))\nos.kill(os.getpid(), signal.SIGUSR1)",
+    "signal handlers": "import signal\nprint(signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))",
+    "alarm": "import signal\nsignal.signal(signal.SIGALRM, lambda *a: print('alarm'))\nsignal.setitimer(signal.ITIMER_REAL, .01); signal.pause()",
+    "interrupt, handled": "import os, signal, time\ntry:\n    os.kill(os.getpid(), signal.SIGINT); time.sleep(5)\nexcept KeyboardInterrupt: print('stopped')",
+    "terminated": "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
+    "killed": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+    "aborted": "import os; os.abort()",
+    "fault handler": "import faulthandler; faulthandler.enable(); print(faulthandler.is_enabled())",
+    "fault handler, later": "import faulthandler, sys\nfaulthandler.dump_traceback_later(60); faulthandler.cancel_dump_traceback_later(); print('ok')",
+    "exit handlers": "import atexit\natexit.register(print, 'first'); atexit.register(print, 'second')",
+    "exit handler that fails": "import atexit\n@atexit.register\ndef f(): raise SystemExit",
+    "warnings": "import warnings; warnings.warn('mind the gap')",
+    "warnings, twice": "import warnings\nfor _ in range(2): warnings.warn('mind the gap')",
+    "warnings as errors": "import warnings; warnings.simplefilter('error')\ntry: warnings.warn('x')\nexcept UserWarning as w: print(repr(w))",
+    "warnings recorded": "import warnings\nwith warnings.catch_warnings(record=True) as w: warnings.warn('x'); print(len(w))",
+    "warnings with a hook": "import warnings\nwarnings.showwarning = lambda m, *a, **k: print('shown', m)\nwarnings.warn('x')",
+    "deprecations": "import warnings; warnings.warn('old', DeprecationWarning)",
+    "logging": "import logging; logging.basicConfig(format='%(levelname)s %(message)s'); logging.warning('w'); logging.info('i')",
+    "logging without a handler": "import logging; logging.getLogger('a').warning('last resort')",
+    "logged traceback": "import logging; logging.basicConfig()\ntry: 1 / 0\nexcept ZeroDivisionError: logging.exception('step failed')",
+    "own formatter": "import logging\nclass F(logging.Formatter):\n    def formatException(self, e): return 'short'\nh = logging.StreamHandler(); h.setFormatter(F()); l = logging.getLogger(); l.addHandler(h)\ntry: 1 / 0\nexcept ZeroDivisionError: l.exception('x')",
+    "captured warnings": "import logging, warnings; logging.basicConfig(); logging.captureWarnings(True); warnings.warn('x')",
+    "standard error closed": "import sys; sys.stderr.close(); print('on')",
+    "standard output closed": "import sys; sys.stdout.close()",
+    "standard error replaced": "import io, sys\nsys.stderr = io.StringIO(); print('lost', file=sys.stderr); print(len(sys.stderr.getvalue()))",
+    "contextlib": "import contextlib, io\nwith contextlib.redirect_stderr(io.StringIO()) as s: print('x', file=__import__('sys').stderr)\nprint(repr(s.getvalue()))",
+    "trace function": "import sys\nn = []\nsys.settrace(lambda *a: n.append(1))\n(lambda: 1)()\nsys.settrace(None); print(len(n) > 0)",
+    "profile function": "import sys\nprint(sys.getprofile(), sys.gettrace())",
+    "recursion limit": "import sys; print(sys.getrecursionlimit())",
+    "audit hook": "import sys; seen = []\nsys.addaudithook(lambda e, a: seen.append(e) if e == 'mine' else None); sys.audit('mine'); print(seen)",
+    "finalizers": "import weakref\nclass A: pass\na = A(); weakref.finalize(a, print, 'gone'); del a",
+    "garbage": "import gc; gc.collect(); print(gc.isenabled(), gc.get_threshold())",
+    "generators closed": "def g():\n    try: yield 1\n    finally: print('closed')\nx = g(); next(x); x.close()",
+    "module attributes": "import sys; print(sorted(n for n in dir(sys) if n.startswith('last_')))",
+    "globals": "print(sorted(n for n in globals() if not n.startswith('__') and n != 'kb'))",
+    "arguments": "import sys; print(sys.argv[1:], sys.flags.optimize, __name__)",
+    "environment": "import os; print(sorted(k for k in os.environ if k.startswith('KB')))",
+    "current folder": "import os; print(os.listdir('.'))",
+    "open files": "import os; print(len(os.listdir('/proc/self/fd')))",
+    "threads that run": "import threading; print(threading.active_count())",
+    "code run from text": "exec(compile('x = 1', 'other.py', 'exec')); print(x)",
+    "doctest": "import doctest\ndef f():\n    '''\n    >>> 1 + 1\n    2\n    '''\nprint(doctest.testmod())",
+    "unittest": "import sys, unittest\nclass T(unittest.TestCase):\n    def test(self): self.assertEqual(1, 1)\nr = unittest.TextTestRunner(stream=open('/dev/null', 'w')).run(unittest.defaultTestLoader.loadTestsFromTestCase(T)); print(r.testsRun)",
+    "imports a package": "import json, decimal; print(json.dumps({'a': 1}), decimal.Decimal(1))",
+    "missing module, handled": "try: import no_such_module_of_mine\nexcept ImportError as e: print(e.name)",
+    "pickling": "import pickle\nclass A: pass\nprint(type(pickle.loads(pickle.dumps(A()))) is A)",
+    "temporary files": "import tempfile\nwith tempfile.TemporaryFile() as f: f.write(b'x'); print(f.tell())",
+    "sockets": "import socket\na, b = socket.socketpair(); a.send(b'x'); print(b.recv(1)); a.close(); b.close()",
+    "dataclass": "from dataclasses import dataclass\n@dataclass\nclass A: x: int\nprint(A(1))",
+}  # fmt: skip
+
+
+def run(folder, program):
+    path = folder / "train.py"
+    path.write_text(program)
+    done = subprocess.run(
+        [sys.executable, "train.py", "--epochs", "3"],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    return done.returncode, done.stdout, re.sub(r"0x[0-9a-f]+", "0x…", done.stderr)
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_a_program_does_the_same_with_kb_as_without(tmp_path, program):
+    plain = run(tmp_path, "\n" + program)
+    assert run(tmp_path, f"{INSTALL.format(False)}\n{program}") == plain
+    assert run(tmp_path, f"{INSTALL.format(True)}\n{program}") == plain
+
+
+def test_every_program_runs_as_it_is_meant_to(tmp_path):
+    """The fixtures themselves: only those that are meant to end otherwise have another status than 0."""
+    meant = {"exit 3", "exit with a text", "exit at once", "terminated", "killed", "aborted", "standard output closed"}
+    failed = {name for name in set(PROGRAMS) - meant if run(tmp_path, PROGRAMS[name])[0] != 0}
+    assert not failed

@@ -1,0 +1,84 @@
+"""What ships is small, complete and asked without much reading."""
+
+import zlib
+from pathlib import Path
+
+import pytest
+
+from kb.record import store
+from kb.record.data_folder import data_folder, record_path
+from kb.record.name_errors import explain_name_error
+from kb.record.packages import PACKAGES
+from kb.record.provenance import provenance, versions_printing
+from kb.record.query import name_history, open_record, recorded_packages
+from kb.record.replacements import curated
+
+MOST_BYTES = 12 << 20
+
+
+def test_the_record_is_small():
+    assert sum(path.stat().st_size for path in Path(data_folder()).iterdir()) <= MOST_BYTES
+
+
+def test_every_file_is_that_of_a_package():
+    assert set(recorded_packages()) <= set(PACKAGES)
+
+
+@pytest.mark.parametrize(
+    ("name", "gone"),
+    [
+        ("torch._six.container_abcs", "1.9"),
+        ("huggingface_hub.cached_download", "0.26"),
+        ("torchtext.legacy", "0.12"),
+    ],
+)
+def test_well_known_removals_are_recorded(name, gone):
+    assert name_history(name).ranges[-1].gone == gone
+
+
+@pytest.mark.parametrize("line", sorted(curated()), ids=lambda line: "(".join(filter(None, line)))
+def test_what_has_a_curated_replacement_is_in_the_record(line):
+    name, parameter = line
+    history = name_history(name)
+    assert history is not None
+    if parameter:
+        assert parameter in {known.name for known in history.parameters}
+
+
+def test_a_message_of_torch_is_traced_to_its_function():
+    message = "Sum of input lengths does not equal the length of the input dataset!"
+    origin = next(origin for origin in provenance(message) if origin.package == "torch")
+    assert origin.function.endswith("random_split")
+
+
+def test_a_message_of_the_compiled_library_is_known():
+    assert versions_printing("RuntimeError: mat1 and mat2 shapes cannot be multiplied ({int}x{int} and {int}x{int})")[
+        "torch"
+    ][0].since
+
+
+def test_a_message_of_nobody_comes_from_nowhere():
+    assert provenance("the frobnicator of the quux has been unplugged") == ()
+
+
+def test_a_look_up_reads_few_blocks(monkeypatch):
+    open_record.cache_clear()
+    blocks = []
+    real = zlib.decompress
+    monkeypatch.setattr(store.zlib, "decompress", lambda data: blocks.append(len(data)) or real(data))
+    explain_name_error("AttributeError", "module 'torch' has no attribute 'symeig'")
+    assert len(blocks) <= 8
+    assert sum(blocks) < Path(record_path("torch")).stat().st_size / 4
+
+
+@pytest.mark.parametrize(
+    ("name", "gone"), [("numpy.bool", "1.24"), ("numpy.int", "1.24"), ("PIL.Image.ANTIALIAS", "10.0")]
+)
+def test_names_that_getattr_served_are_gone_where_it_stops(name, gone):
+    assert name_history(name).ranges[0].gone == gone
+
+
+def test_a_function_that_only_raises_is_no_function_any_more():
+    history = name_history("torch.symeig")
+    assert history.removed[0].since == "2.0"
+    assert "now removed" in history.removal

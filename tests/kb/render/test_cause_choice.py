@@ -1,0 +1,145 @@
+"""The cause that fits a paste: chosen by what only it has, claimed only with enough of that, and never far from the recorded runs."""
+
+import pytest
+
+from kb.corpus.ledger import load_ledgers
+from kb.index.manager import open_index
+from kb.render.cause_choice import CauseChoice, choose_cause
+from kb.search.lookup import lookup
+
+
+def case(name, repro="import torch\n", *, printed="", device="cpu"):
+    return {"name": name, "device": device, "last_line": printed, "repro": repro, "fix": "", "diff": []}
+
+
+def item(cause, *names):
+    return {"cause": cause, "change": "change it.", "cases": list(names), "entries": []}
+
+
+def document(*items, cases=(), messages=("RuntimeError: {device:device} and {other:device} meet",)):
+    return {"items": {"en": list(items), "zh": list(items)}, "cases": list(cases), "messages": list(messages)}
+
+
+TWO = document(
+    item("The input is on the CPU", "batch"),
+    item("The message names two GPUs", "split"),
+    cases=[
+        case("batch", 'x = x.to("cuda")\n', device="cuda"),
+        case("split", 'x = x.to("cuda:1")\n', device="cuda"),
+    ],
+)
+
+
+def traceback(code, message, file="/home/me/train.py"):
+    return f'Traceback (most recent call last):\n  File "{file}", line 3, in step\n    {code}\n{message}\n'
+
+
+def test_without_a_clue_the_first_is_chosen_and_nothing_is_claimed():
+    assert choose_cause(TWO, traceback("model(x)", "RuntimeError: cuda:0 and cpu meet")) == CauseChoice(0, "batch")
+    assert choose_cause(TWO, "") == CauseChoice(0, "batch")
+
+
+def test_a_device_that_only_one_cause_has_decides():
+    choice = choose_cause(TWO, traceback("model(x)", "RuntimeError: cuda:0 and cuda:1 meet"))
+    assert choice == CauseChoice(1, "split", "cuda:1", in_frame=False)
+
+
+def test_code_that_a_cause_quotes_decides_and_is_seen_in_the_traceback():
+    causes = document(item("The model moved"), item("`optimizer.step()` fails after resuming"))
+    choice = choose_cause(causes, traceback("optimizer.step()", "RuntimeError: they meet"))
+    assert choice == CauseChoice(1, "", "optimizer.step()", in_frame=True)
+
+
+def test_quoted_code_of_most_wordings_or_of_other_programs_tells_nothing():
+    causes = document(
+        item("`torch.load` is old"),
+        item("Another", "one"),
+        cases=[case("one", "torch.load(path)\n")],
+        messages=["a", "b"],
+    )
+    assert choose_cause(causes, traceback("torch.load(path)", "RuntimeError: broken")).clue == ""
+    reserved = document(
+        item("It grows"), item("Much is `reserved but unallocated`"), messages=["{size} reserved but unallocated"]
+    )
+    assert choose_cause(reserved, "2 MiB reserved but unallocated").clue == ""
+
+
+def test_the_words_of_the_only_program_tell_nothing():
+    program = case("no-toolkit", "extension = CUDAExtension(name, sources)\next_modules = [extension]\n")
+    pasted = traceback("extension = CUDAExtension(name, sources, ext_modules)", "RuntimeError: they meet")
+    alone = document(item("nvcc is missing", "no-toolkit"), item("The compiler is too new"), cases=[program])
+    assert choose_cause(alone, pasted).clue == ""
+    beside = document(
+        item("nvcc is missing", "no-toolkit"), item("It is old", "old"), cases=[program, case("old", "load(path)\n")]
+    )
+    assert choose_cause(beside, pasted).clue == "CUDAExtension"
+
+
+@pytest.mark.parametrize(
+    ("amount", "clue"), [("7.21 GiB", "7.21 GiB is reserved but unallocated"), ("3 MiB", ""), ("0.20 GiB", "")]
+)
+def test_a_cause_that_names_a_unit_wants_an_amount_of_it(amount, clue):
+    reserved = document(
+        item("It grows"),
+        item("Several GiB are `reserved but unallocated`"),
+        messages=["{size} is reserved but unallocated"],
+    )
+    assert choose_cause(reserved, f"RuntimeError: and {amount} is reserved but unallocated").clue == clue
+
+
+def test_the_version_of_torch_decides_where_a_cause_is_about_it():
+    causes = document(item("The file is broken"), item("You run torch 2.6 or newer"))
+    assert choose_cause(causes, "torch==2.6.0\nRuntimeError: refused").clue == "torch 2.6"
+
+
+def test_what_the_programs_printed_decides_only_if_all_outputs_are_known():
+    items = item("One channel", "a"), item("One pixel", "b")
+    known = [
+        case("a", printed="ValueError: 1 value of batch"),
+        case("b", printed="ValueError: 1 spatial element of image"),
+    ]
+    paste = "ValueError: 1 spatial element of image"
+    assert choose_cause(document(*items, cases=known), paste).item == 1
+    assert choose_cause(document(*items, cases=[case("a"), known[1]]), paste).clue == ""
+
+
+def test_words_of_a_question_choose_in_both_languages():
+    causes = {
+        "items": {
+            "en": [item("You predict alone"), item("The crash comes with the last batch of an epoch")],
+            "zh": [item("只预测一个样本"), item("最后一个批次时报错")],
+        },
+        "cases": [],
+        "messages": [],
+    }
+    assert choose_cause(causes, "crash in the last batch of each epoch").item == 1
+    assert choose_cause(causes, "训练到最后一个批次").item == 1
+
+
+def test_an_entry_without_causes_has_nothing_to_choose():
+    assert choose_cause(document(), "RuntimeError: x") == CauseChoice(0, "")
+
+
+def test_the_work_on_a_long_paste_is_bounded():
+    choice = choose_cause(TWO, "x = cuda:1\n" * 200_000 + "RuntimeError: cuda:0 and cuda:1 meet")
+    assert choice.item == 1
+
+
+@pytest.mark.slow
+def test_what_is_claimed_of_recorded_runs_is_nearly_always_right():
+    index = open_index()
+    ledgers = load_ledgers().by_id
+    claims = []
+    for slug in index.slugs():
+        entry = index.document(slug)
+        for recorded in entry["cases"]:
+            if len(entry["items"]["en"]) < 2 or recorded["id"] not in ledgers:
+                continue
+            printed = ledgers[recorded["id"]][0].printed
+            matches = lookup(printed, index=index).matches
+            template = matches[0].evidence.template if matches and matches[0].id == slug else ""
+            choice = choose_cause(entry, printed, template)
+            if choice.clue:
+                claims.append(recorded["name"] in entry["items"]["en"][choice.item]["cases"])
+    assert claims
+    assert sum(claims) > 0.8 * len(claims)

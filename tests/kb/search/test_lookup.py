@@ -1,0 +1,306 @@
+"""Answers: exact where a message stands in the paste, likely or related by words, an honest no where nothing fits."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from kb import lookup as public_lookup
+from kb.corpus.loader import load
+from kb.index.manager import open_index
+from kb.search.lookup import lookup
+from kb.search.message_matching import fill_explain
+from kb.text.languages import LANGUAGES
+from kb.text.software import FRAMEWORKS, OTHERS, names
+from tests.kb.entries_to_find import write_entry
+
+SHAPES = "RuntimeError: first and second shapes cannot be combined ({first:shape} and {second:shape})"
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    root = tmp_path_factory.mktemp("answers")
+    folder = root / "entries"
+    write_entry(
+        folder,
+        "shapes-cannot-combine",
+        messages=[SHAPES],
+        explain="The layer expects {second[0]} features, your batch has {first[1]} in {first}.",
+        en="Shapes that do not fit",
+        zh="形状不合",
+    )
+    write_entry(folder, "general-trouble", messages=["RuntimeError: first and second shapes cannot be combined"])
+    write_entry(folder, "worker-gone", messages=["RuntimeError: Loader worker {pid:int} exited without a word"])
+    write_entry(folder, "old-call", messages=["UserWarning: this way of calling it is old and will go"])
+    write_entry(folder, "bare-type", messages=["torch.made.up.TellingError: {text}"])
+    write_entry(
+        folder, "gpu-wording", messages=["RuntimeError: input kinds differ between the two"], why="ModuleList of layers"
+    )
+    write_entry(
+        folder,
+        "cpu-wording",
+        messages=["RuntimeError: input kinds differ between the two"],
+        why="gradient clipping norm",
+    )
+    write_entry(
+        folder,
+        "memory-grows",
+        alias_en="memory grows with every iteration",
+        alias_zh="每次迭代显存都在涨",
+        why="The loss keeps its graph. Accumulate loss.item() instead.",
+        why_zh="累加 loss 会保留计算图。",
+    )
+    return open_index([folder], cache=root / "cache")
+
+
+@pytest.fixture(scope="module")
+def published():
+    return open_index()
+
+
+def ids(answer):
+    return [(match.id, match.confidence) for match in answer.matches]
+
+
+def test_a_message_in_a_traceback_is_matched_exactly_and_shown_with_its_line(index):
+    text = (
+        'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\n'
+        "RuntimeError: first and second shapes cannot be combined (32x512 and 256x10)"
+    )
+    answer = lookup(text, index=index)
+    match = answer.matches[0]
+    assert answer.answered
+    assert (match.id, match.confidence) == ("shapes-cannot-combine", "exact")
+    assert match.evidence.line_number == 4
+    assert match.evidence.line == text.split("\n")[3]
+    assert match.evidence.template == SHAPES
+    assert match.evidence.values == {"first": "32x512", "second": "256x10"}
+    assert match.evidence.explain["en"] == "The layer expects 256 features, your batch has 512 in 32x512."
+    assert match.title == {"en": "Shapes that do not fit", "zh": "形状不合"}
+
+
+def test_the_more_specific_of_two_templates_wins_and_the_other_still_serves(index):
+    assert ids(lookup("first and second shapes cannot be combined, but why", index=index))[0] == (
+        "general-trouble",
+        "exact",
+    )
+
+
+def test_an_explain_line_is_left_out_where_a_value_is_missing():
+    assert fill_explain("{a} and {a[1]}", {"a": "[3, 4]"}) == "[3, 4] and 4"
+    assert fill_explain("{b}", {"a": "1"}) is None
+    assert fill_explain("{a[5]}", {"a": "[3, 4]"}) is None
+    assert fill_explain("no value", {}) == "no value"
+
+
+def test_each_of_several_errors_is_answered_the_cause_first(index):
+    text = (
+        "UserWarning: this way of calling it is old and will go\n"
+        "RuntimeError: Loader worker 17 exited without a word\n\n"
+        "The above exception was the direct cause of the following exception:\n\n"
+        "RuntimeError: first and second shapes cannot be combined (1x2 and 3x4)\n"
+    )
+    answer = lookup(text, index=index)
+    assert ids(answer)[:3] == [("worker-gone", "exact"), ("shapes-cannot-combine", "exact"), ("old-call", "exact")]
+    assert [error.type for error in answer.errors] == ["RuntimeError", "RuntimeError", "UserWarning"]
+
+
+def test_a_warning_does_not_answer_for_an_error_that_nothing_explains(index):
+    text = "UserWarning: this way of calling it is old and will go\nKeyError: 'some column of a table'"
+    answer = lookup(text, index=index)
+    assert not answer.answered
+    assert ("old-call", "related") in ids(answer)
+
+
+def test_a_misspelt_message_is_still_likely(index):
+    answer = lookup("RuntimeEror: frist and second shaps cannot be combned", index=index)
+    assert ids(answer)[0] == ("general-trouble", "likely")
+
+
+def test_a_message_cut_in_half_is_recognised_where_the_paste_ends(index):
+    answer = lookup("RuntimeError: Loader worker 17 exited without", index=index)
+    assert answer.answered
+    assert answer.matches[0].id == "worker-gone"
+
+
+def test_a_type_that_no_other_error_has_is_enough(index):
+    assert ids(lookup("torch.made.up.TellingError: whatever it says", index=index))[0] == ("bare-type", "likely")
+    assert not lookup("I made up a telling error", index=index).answered
+
+
+def test_entries_with_the_same_message_are_told_apart_by_the_rest(index):
+    message = "RuntimeError: input kinds differ between the two"
+    assert ids(lookup(f"I keep layers in a ModuleList\n{message}", index=index))[0] == ("gpu-wording", "exact")
+    assert ids(lookup(f"with gradient clipping by norm\n{message}", index=index))[0] == ("cpu-wording", "exact")
+
+
+@pytest.mark.parametrize(
+    "text", ["why does memory grow with every iteration?", "显存每次迭代都在增加，为什么？", "顯存每次迭代都在增加"]
+)
+def test_a_question_finds_its_entry_in_either_language(index, text):
+    answer = lookup(text, index=index)
+    assert answer.matches[0].id == "memory-grows"
+    assert answer.matches[0].evidence.words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "KeyError: 'price'",
+        "AssertionError",
+        'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    assert x == y\nAssertionError',
+        "fatal: refusing to do anything",
+        "hello",
+        "",
+        "   \n\n",
+        "???",
+    ],
+)
+def test_what_no_entry_answers_is_declined(index, text):
+    answer = lookup(text, index=index)
+    assert not answer.answered
+    assert all(match.confidence == "related" for match in answer.matches)
+
+
+@pytest.mark.parametrize("name", ["TensorFlow", "keras", "JAX", "Paddle"])
+def test_what_is_said_of_another_framework_is_declined_unless_pytorch_is_named(published, name):
+    asked = "which gpu is used by default{}"
+    assert lookup(asked.format(""), index=published).answered
+    assert not lookup(asked.format(f" in {name}"), index=published).answered
+    assert lookup(asked.format(f" in PyTorch, unlike {name}"), index=published).answered
+
+
+def test_a_question_that_names_another_tool_has_to_share_more_to_be_answered(published):
+    asked = "which gpu is used by default{}"
+    assert lookup(asked.format(""), index=published).answered
+    assert not lookup(asked.format(" in Docker"), index=published).answered
+    more = "training in Docker stops with a bus error when workers run out of shared memory, how large should it be"
+    assert lookup(more, index=published).answered
+
+
+def test_an_error_of_another_framework_is_not_answered_by_its_words(published):
+    message = "MXNetError: src/ndarray/engine.cc:57: cudaMalloc failed: out of memory"
+    assert not lookup(f"mxnet.base.{message}", index=published).answered
+
+
+def test_code_tells_what_is_asked_where_no_error_does(published):
+    asked = (
+        "x = torch.randn(4, 1)\ny = torch.randn(4)\nloss = F.mse_loss(x, y)\nprint(loss)  # larger than it should be"
+    )
+    assert ids(lookup(asked, index=published))[0] == ("loss-does-not-decrease-wrong-shape-broadcast", "likely")
+
+
+@pytest.mark.slow
+def test_what_people_type_by_an_entry_s_own_account_leads_to_it(published):
+    typed = [
+        (entry.id, text) for entry in load() for lang in LANGUAGES for text in (entry.title[lang], *entry.aliases[lang])
+    ]
+    missed = []
+    for slug, text in typed[::5]:
+        answer = lookup(text, index=published)
+        if not answer.answered or answer.matches[0].id != slug:
+            missed.append((slug, text))
+    assert len(missed) <= len(typed[::5]) * 0.02, missed
+
+
+def test_a_library_with_torch_in_its_name_is_not_pytorch(published):
+    said = "ImportError: cannot import name 'fused_norm' from '{}'"
+    assert lookup(said.format("torch.nn.utils"), index=published).answered
+    assert not lookup(said.format("acme_torch_utils.layers"), index=published).answered
+
+
+def test_other_names_are_folded_and_none_is_what_entries_are_about(published):
+    known = names(FRAMEWORKS) | names(OTHERS)
+    assert all(name == name.lower() and name.isalnum() for name in known)
+    assert not known & {"torch", "pytorch", "torchvision", "lightning", "transformers", "cuda", "cudnn", "nccl"}
+    assert not names(FRAMEWORKS) & names(OTHERS)
+
+
+def test_a_question_about_another_framework_is_declined_unless_it_is_only_compared(published):
+    asked = "how can I print a summary of my model with the output shape of every layer"
+    assert lookup(f"{asked}, like Keras does", index=published).answered
+    assert not lookup(f"{asked} in MXNet", index=published).answered
+
+
+def test_what_another_framework_s_own_code_raised_is_declined(published):
+    frame = '  File "/usr/lib/python3/dist-packages/{}/optimizer.py", line 7, in apply\n'
+    paste = "Traceback (most recent call last):\n" + frame + "RuntimeError: Adam does not support sparse gradients\n"
+    assert lookup(paste.format("torch"), index=published).answered
+    assert not lookup(paste.format("tensorflow_core/python"), index=published).answered
+
+
+def test_the_part_of_a_long_line_that_matched_is_shown(index):
+    message = "RuntimeError: first and second shapes cannot be combined (2x3 and 4x5)"
+    line = lookup("step done " * 500 + message + " and more" * 500, index=index).matches[0].evidence.line
+    assert message in line
+    assert len(line) <= 500
+
+
+def test_the_language_is_told_from_the_text_unless_it_is_given(index):
+    assert lookup("memory grows", index=index).lang == "en"
+    assert lookup("显存一直涨", index=index).lang == "zh"
+    assert lookup("显存一直涨", index=index, lang="en").lang == "en"
+
+
+def test_no_more_matches_than_asked_for_and_scores_never_rise(index):
+    answer = lookup("memory and shapes and worker and loss and gradient", index=index, limit=2)
+    assert len(answer.matches) <= 2
+    scores = [match.score for match in lookup("memory shapes worker loss", index=index, limit=9).matches]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+
+
+def test_the_answer_is_plain_data_for_json(index):
+    data = json.loads(json.dumps(lookup("RuntimeError: Loader worker 17 exited without a word", index=index).to_dict()))
+    assert set(data) == {"answered", "matches", "errors", "record"}
+    assert set(data["matches"][0]) == {"id", "confidence", "score", "title", "evidence"}
+    assert set(data["errors"][0]) == {"type", "message", "line_number", "frame"}
+
+
+def test_the_package_offers_it():
+    assert public_lookup is lookup
+
+
+def test_an_exact_answer_loads_nothing_that_it_does_not_need():
+    program = (
+        "import sys\nfrom kb.index.manager import open_index\nfrom kb.search.lookup import lookup\nindex = open_index()\n"
+        "before = set(sys.modules)\n"
+        "answer = lookup('RuntimeError: mat1 and mat2 shapes cannot be multiplied (32x512 and 256x10)', index=index)\n"
+        "assert answer.matches[0].confidence == 'exact', answer\n"
+        "loaded = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "print(*sorted(loaded & {'whoosh', 'jieba', 'rjieba', 'yaml', 'opencc', 'dataclasses', 'flask', 'torch', 'docker'}))\n"
+    )
+    open_index()
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    ("message", "slug"),
+    [
+        ("OSError: [Errno 24] Too many open files", "dataloader-too-many-open-files"),
+        ("BrokenPipeError: [Errno 32] Broken pipe", "dataloader-main-guard-spawn"),
+        ("TypeError: cannot pickle 'generator' object", "dataloader-cannot-pickle"),
+        ("AttributeError: 'list' object has no attribute 'shape'", "list-has-no-tensor-method"),
+        ("AttributeError: 'NoneType' object has no attribute 'size'", "conv-invalid-argument-combination"),
+    ],
+)
+def test_what_any_program_may_print_is_exact_only_where_pytorch_is_shown(published, message, slug):
+    frame = 'Traceback (most recent call last):\n  File "/x/torch/utils/data/dataloader.py", line 3, in f\n    g()\n'
+    bare, shown = (lookup(text, index=published).matches[0] for text in (message, frame + message))
+    assert (bare.id, bare.confidence) == (slug, "likely")
+    assert (shown.id, shown.confidence) == (slug, "exact")
+
+
+@pytest.mark.parametrize("kind", ["list", "dict", "numpy.ndarray", "NoneType", "tuple"])
+def test_an_attribute_of_tensors_alone_is_exact_and_one_of_python_is_no_answer(published, kind):
+    wording = "AttributeError: '{}' object has no attribute '{}'"
+    assert lookup(wording.format(kind, "unsqueeze"), index=published).matches[0].confidence == "exact"
+    assert not lookup(wording.format(kind, "rsplit"), index=published).answered
+
+
+def test_of_two_alike_templates_the_one_that_fixes_more_letters_wins(published):
+    for module in ("func", "accelerator", "made_up", "distributed.made_up"):
+        answer = lookup(f"ModuleNotFoundError: No module named 'torch.{module}'", index=published)
+        assert ids(answer)[0] == ("renamed-or-removed-api", "exact")

@@ -1,0 +1,23 @@
+"""What Apple, Intel, AMD and Ascend devices and Windows in three languages print is answered exactly, as the same mistake is on CUDA."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kb.index.manager import open_index
+from kb.search.lookup import lookup
+
+WORDINGS = Path(__file__).parents[1] / "data" / "wordings_of_devices.jsonl"
+ROWS = [json.loads(line) for line in WORDINGS.read_text("utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def published():
+    return open_index()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["text"][:60])
+def test_a_wording_of_a_device_or_platform_is_answered_exactly(published, row):
+    match = lookup(row["text"], index=published).matches[0]
+    assert (match.id, match.confidence) == (row["slug"], "exact")

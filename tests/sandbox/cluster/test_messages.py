@@ -1,0 +1,91 @@
+"""Batches and outcomes survive the way as JSON, and nothing of another form gets through."""
+
+import json
+
+import pytest
+
+from sandbox import Frame, Limits, Outcome, Program, Raised
+from sandbox.cluster.messages import (
+    Batch,
+    MessageError,
+    decode_batch,
+    decode_outcomes,
+    encode_batch,
+    encode_outcomes,
+)
+
+PROGRAM = Program("print('你好')", Limits(seconds=3, gpus=1), "a:repro", "a", fresh=True, device="cuda", env={"A": "b"})
+BATCH = Batch((PROGRAM, Program("", name="a:fix")), "all", ("torch", "torch._dynamo"))
+RAISED = Raised("ValueError", "m", (Frame("library", "torch.nn", 3, "f", "x"),), (("KeyError", "'k'"),))
+OUTCOMES = [
+    Outcome("a:repro", "exit", 1, raised=RAISED, stdout="\x00 是", versions={"torch": "2.13.0"}),
+    Outcome("a:fix", "signal", signal=9, finished=True, peak_memory=5),
+]
+
+
+def sent(data):
+    return json.loads(json.dumps(data))
+
+
+def test_a_batch_comes_back_as_it_was():
+    assert decode_batch(sent(encode_batch(BATCH))) == BATCH
+
+
+def test_half_a_surrogate_pair_comes_back_readable():
+    (outcome,) = decode_outcomes(
+        sent(encode_outcomes([Outcome("a:repro", "exit", stdout="\ud800")])), Batch((PROGRAM,))
+    )
+    assert outcome.stdout == "\\ud800"
+
+
+def test_outcomes_come_back_as_they_were():
+    assert decode_outcomes(sent(encode_outcomes(OUTCOMES)), BATCH) == OUTCOMES
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("isolation",), "none"),
+        (("preload",), ["os; import sys"]),
+        (("programs",), []),
+        (("programs", 0, "source"), 5),
+        (("programs", 0, "device"), "tpu"),
+        (("programs", 0, "limits", "seconds"), 1e9),
+        (("programs", 0, "limits", "memory"), -1),
+        (("programs", 0, "limits", "more"), 1),
+        (("programs", 0, "env"), {"A": 1}),
+        (("trust_gpu",), True),
+    ],
+)
+def test_a_batch_of_another_form_is_refused(path, value):
+    message = encode_batch(BATCH)
+    inner = message
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    with pytest.raises(MessageError):
+        decode_batch(message)
+
+
+@pytest.mark.parametrize("data", [None, 3, "text", [], {}, [[]]])
+def test_what_is_no_batch_is_refused(data):
+    with pytest.raises(MessageError):
+        decode_batch(data)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: rows[:1],
+        lambda rows: rows[::-1],
+        lambda rows: [*rows, rows[0]],
+        lambda rows: [rows[0] | {"ended": "well"}, rows[1]],
+        lambda rows: [rows[0] | {"passed": True}, rows[1]],
+        lambda rows: [rows[0] | {"raised": {"type": "x"}}, rows[1]],
+        lambda rows: {"0": rows},
+        lambda rows: [rows[0] | {"stdout": "\ud800", "ended": "well"}, rows[1]],
+    ],
+)
+def test_a_result_of_another_form_is_refused(change):
+    with pytest.raises(MessageError):
+        decode_outcomes(change(encode_outcomes(OUTCOMES)), BATCH)

@@ -1,0 +1,172 @@
+"""Programs on workers, with a real Redis and real worker processes: what they return, and what happens when something dies."""
+
+import json
+import random
+import signal
+import threading
+import time
+
+import pytest
+from kombu import Connection
+
+import sandbox
+from sandbox import Limits, Program, cluster
+from sandbox.cluster.app import TASK, make_app, queue_name
+
+pytestmark = [pytest.mark.redis, pytest.mark.torch, pytest.mark.slow]
+
+
+def programs(count, source="print({n})", **options):
+    return [Program(source.format(n=n), name=f"p{n}", group=f"g{n // 2}", **options) for n in range(count)]
+
+
+def wait_for_workers(broker, count=1):
+    app = make_app(broker.url)
+    while len(app.control.ping(timeout=1)) < count:
+        pass
+    app.close()
+
+
+def test_outcomes_are_those_of_this_machine_in_the_same_order(broker, make_worker):
+    make_worker("--concurrency", "2")
+    wait_for_workers(broker)
+    asked = [
+        *programs(5),
+        Program("import sys\nprint('x', file=sys.stderr)\nraise ValueError('y')", name="fails"),
+        Program("import time\ntime.sleep(60)", name="hangs", limits=Limits(seconds=0.5)),
+    ]
+    told = []
+    here = sandbox.run(asked, backend="process", isolation="group", preload=())
+    there = cluster.run(
+        asked, broker=broker.url, preload=(), on_outcome=lambda index, outcome: told.append((index, outcome))
+    )
+    assert [(o.name, o.ended, o.exit_code, o.stdout, o.raised and o.raised.message) for o in there] == [
+        (o.name, o.ended, o.exit_code, o.stdout, o.raised and o.raised.message) for o in here
+    ]
+    assert sorted(index for index, _ in told) == list(range(len(asked)))
+    assert [outcome for _, outcome in sorted(told, key=lambda pair: pair[0])] == there
+    assert broker.client.keys("kb:wanted:*") == []
+
+
+def test_without_a_worker_the_user_is_told_what_to_start(broker):
+    with pytest.raises(cluster.ClusterError, match="no worker for cpu"):
+        cluster.run(programs(1), broker=broker.url)
+
+
+def test_without_a_broker_it_is_said(broker):
+    broker.stop()
+    with pytest.raises(cluster.ClusterError, match="cannot be reached"):
+        cluster.run(programs(1), broker=broker.url, torch="2.13.0")
+
+
+def test_a_machine_without_a_gpu_never_gets_a_cuda_batch(broker, make_worker):
+    make_worker()
+    wait_for_workers(broker)
+    with pytest.raises(cluster.ClusterError, match="no worker for cuda"):
+        cluster.run(programs(1, device="cuda"), broker=broker.url, device="cuda")
+
+
+def test_setting_cancel_takes_back_what_is_queued_and_ends_what_runs(broker, make_worker):
+    make_worker()
+    wait_for_workers(broker)
+    cancel = threading.Event()
+    threading.Timer(4, cancel.set).start()
+    outcomes = cluster.run(programs(6, "import time\ntime.sleep(15)"), broker=broker.url, preload=(), cancel=cancel)
+    assert {outcome.ended for outcome in outcomes} == {"cancelled"}
+    (after,) = cluster.run(programs(1), broker=broker.url, preload=())
+    assert after.stdout == "0\n"
+
+
+def test_a_batch_that_kills_its_process_twice_is_refused(broker, make_worker):
+    make_worker("--concurrency", "2")
+    wait_for_workers(broker)
+    killer = (
+        "import os, signal\nparent = os.getppid()\nwhile 'kb' not in open(f'/proc/{parent}/cmdline').read():\n"
+        "    parent = int(open(f'/proc/{parent}/stat').read().rpartition(')')[2].split()[1])\nos.kill(parent, signal.SIGKILL)\nimport time\ntime.sleep(9)"
+    )
+    outcomes = cluster.run([Program(killer, name="killer", group="k"), *programs(3)], broker=broker.url, preload=())
+    assert outcomes[0].ended == "refused"
+    assert "WorkerLostError" in outcomes[0].detail
+    assert [outcome.stdout for outcome in outcomes[1:]] == ["0\n", "1\n", "2\n"]
+
+
+def test_a_broker_that_loses_its_memory_gets_everything_again(broker, make_worker):
+    make_worker()
+    wait_for_workers(broker)
+
+    def restart():
+        broker.stop()
+        time.sleep(1)
+        broker.start()
+
+    timer = threading.Timer(3, restart)
+    timer.start()
+    outcomes = cluster.run(programs(8, "import time\ntime.sleep(1)\nprint({n})"), broker=broker.url, preload=())
+    timer.join()
+    assert [outcome.stdout for outcome in outcomes] == [f"{n}\n" for n in range(8)]
+
+
+def test_a_message_that_is_pickled_is_not_opened(broker, make_worker, tmp_path):
+    class Opened:
+        def __reduce__(self):
+            return open, (str(tmp_path / "opened"), "w")
+
+    worker = make_worker()
+    wait_for_workers(broker)
+    version = cluster.client._only_version(make_app(broker.url), "cpu")
+    with Connection(broker.url) as connection, connection.SimpleQueue(queue_name(version, "cpu")) as queue:
+        queue.put([[Opened()], {}, {}], serializer="pickle", headers={"task": TASK, "id": "0" * 32})
+    outcomes = cluster.run(programs(2), broker=broker.url, preload=())
+    assert [outcome.ended for outcome in outcomes] == ["exit", "exit"]
+    assert not (tmp_path / "opened").exists()
+    assert worker.process.poll() is None
+
+
+def test_a_batch_of_another_form_runs_nothing(broker, make_worker):
+    make_worker()
+    wait_for_workers(broker)
+    app = make_app(broker.url)
+    version = cluster.client._only_version(app, "cpu")
+    result = app.send_task(TASK, [{"programs": "import os"}], queue=queue_name(version, "cpu"))
+    with pytest.raises(Exception, match="agreed form"):
+        result.get(timeout=60)
+
+
+def test_workers_that_are_killed_paused_and_restarted_change_no_result(broker, make_worker):
+    """At least fifty blows while the programs run; every outcome comes once and is that of a quiet run."""
+    workers = [make_worker() for _ in range(3)]
+    wait_for_workers(broker, 3)
+    asked = programs(60, "import time\ntime.sleep(0.3)\nprint({n})")
+    done, told = threading.Event(), []
+    blows = 0
+
+    def strike():
+        nonlocal blows
+        chooser = random.Random(7)
+        while not done.wait(chooser.uniform(0.2, 1.0)):
+            worker = chooser.choice(workers[1:])  # one is left alone, so that the run comes to an end
+            blow = chooser.choice(["kill", "pause", "end"])
+            if blow == "pause":
+                worker.signal(signal.SIGSTOP)
+                done.wait(chooser.uniform(0, 1))
+                worker.signal(signal.SIGCONT)
+            else:
+                worker.signal(signal.SIGKILL if blow == "kill" else signal.SIGTERM)
+                done.wait(0.5)
+                worker.stop()
+                worker.start()
+            blows += 1
+
+    striker = threading.Thread(target=strike)
+    striker.start()
+    try:
+        while blows < 50:
+            told.clear()
+            outcomes = cluster.run(asked, broker=broker.url, preload=(), on_outcome=lambda index, _: told.append(index))
+            assert [outcome.stdout for outcome in outcomes] == [f"{n}\n" for n in range(60)], json.dumps(
+                [outcome.detail for outcome in outcomes if outcome.ended != "exit"]
+            )
+            assert sorted(told) == list(range(60))
+    finally:
+        done.set()
+        striker.join()

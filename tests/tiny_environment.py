@@ -1,0 +1,43 @@
+"""A package made for the tests, a wheel of it, and an environment of a folder of entries that has it: built without a network."""
+
+import base64
+import hashlib
+import zipfile
+from pathlib import Path
+
+SOURCE = 'def refuse(size):\n    raise ValueError(f"tiny refuses a size of {size}, which is odd")\n'
+REPRO = "import kbtiny\n\nkbtiny.refuse(3)\n"
+FIX = "import kbtiny\nimport torch\n\nassert torch.ones(4).numel() == 4\nassert kbtiny.__name__.islower()\n"
+MESSAGES = ["ValueError: tiny refuses a size of {size:int}, which is odd"]
+
+
+def write_wheel(folder: Path, version: str = "1.5") -> Path:
+    """Write a wheel of kb-tiny, which is imported as kbtiny."""
+    info = f"kb_tiny-{version}.dist-info"
+    files = {
+        "kbtiny/__init__.py": SOURCE,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: kb-tiny\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = [f"{name},sha256={_digest(text)},{len(text)}" for name, text in files.items()]
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"kb_tiny-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for name, text in files.items():
+            wheel.writestr(name, text)
+        wheel.writestr(f"{info}/RECORD", "\n".join([*record, f"{info}/RECORD,,", ""]))
+    return path
+
+
+def lock_of(wheel: Path, version: str = "1.5") -> str:
+    """Return the lock that pins this wheel."""
+    return f"kb-tiny=={version} \\\n    --hash=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}\n"
+
+
+def definition(modules: str = "kbtiny") -> str:
+    """Return the definition of the environment."""
+    return f'packages = ["kb-tiny>=1"]\n\n[modules]\nkb-tiny = ["{modules}"]\n\n[preload]\nkb-tiny = ["kbtiny"]\n'
+
+
+def _digest(text: str) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")

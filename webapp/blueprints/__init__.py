@@ -1,0 +1,1 @@
+"""The application's blueprints: one for each group of routes."""
