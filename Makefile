@@ -5,6 +5,9 @@ PYTHON ?= python3
 HOST ?= 127.0.0.1
 PORT ?= 8000
 SECONDS ?= 3600
+FOR ?= 3.12
+MACHINE ?= x86_64
+CARRY := .carry
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on -c constraints.txt
@@ -17,7 +20,7 @@ PROVE = if $(BIN)/python -c 'import sandbox; sandbox.choose("auto")' 2>/dev/null
 	else echo "no sandbox here (kb doctor tells why): the entries of this checkout run as plain processes"; \
 	  $(BIN)/kb verify --isolation corpus --backend process; fi
 
-.PHONY: serve test quick lint verify bench fuzz lock release clean python
+.PHONY: serve test quick lint verify carry verify-cuda bench fuzz lock release clean python
 
 serve: $(VENV)/.web
 	@$(BIN)/kb index
@@ -44,6 +47,22 @@ lint: $(VENV)/.dev
 
 verify: $(VENV)/.dev
 	@$(PROVE)
+
+# What kb needs beside torch, as wheels for the Python of a machine that has a GPU and no network: make carry FOR=3.12
+carry: $(VENV)/.dev
+	@rm -rf $(CARRY)
+	@$(BIN)/python -m pip wheel -q -c constraints.txt --no-deps -w $(CARRY) jieba
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' > $(CARRY)/needed
+	@$(BIN)/python -m pip download -q -c constraints.txt --only-binary=:all: --find-links $(CARRY) --implementation cp --python-version $(FOR) \
+	  $(foreach name,_2_28 _2_17 2014,--platform manylinux$(name)_$(MACHINE)) -d $(CARRY) -r $(CARRY)/needed
+
+# There, without docker: every case that needs CUDA, run by the torch of PYTHON as a plain process, and its ledger written.
+verify-cuda:
+	@$(PYTHON) -c 'import torch; assert torch.cuda.is_available(), f"torch {torch.__version__} finds no CUDA device"'
+	@if [ -d $(CARRY) ]; then set -- --no-index --no-deps $(CARRY)/*.whl; else set -- -c constraints.txt .; fi; \
+	  $(PYTHON) -m pip install -q --disable-pip-version-check --upgrade --target $(CARRY)-site "$$@"
+	@PYTHONPATH=$(CURDIR):$(CARRY)-site $(PYTHON) -m kb verify --device cuda --backend process --python "$$(command -v $(PYTHON))" \
+	  --isolation corpus --trust-gpu --jobs 4 --record
 
 # What the tests do with forty cases each, with new cases for an hour: make fuzz SECONDS=3600
 fuzz: $(VENV)/.dev
