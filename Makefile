@@ -8,6 +8,7 @@ SECONDS ?= 3600
 FOR ?= 3.12
 MACHINE ?= x86_64
 CARRY := .carry
+JOBS ?= 1
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on -c constraints.txt
@@ -56,13 +57,14 @@ carry: $(VENV)/.dev
 	@$(BIN)/python -m pip download -q -c constraints.txt --only-binary=:all: --find-links $(CARRY) --implementation cp --python-version $(FOR) \
 	  $(foreach name,_2_28 _2_17 2014,--platform manylinux$(name)_$(MACHINE)) -d $(CARRY) -r $(CARRY)/needed
 
-# There, without docker: every case that needs CUDA, run by the torch of PYTHON as a plain process, and its ledger written.
+# There, without docker: every case that needs CUDA, run by the torch of PYTHON as a plain process, and its ledger written. Some fill the GPU, so
+# one runs at a time; JOBS=4 is faster, and what fails beside others can be run again alone: make verify-cuda CASES=cublas-status-errors
 verify-cuda:
 	@$(PYTHON) -c 'import torch; assert torch.cuda.is_available(), f"torch {torch.__version__} finds no CUDA device"'
 	@if [ -d $(CARRY) ]; then set -- --no-index --no-deps $(CARRY)/*.whl; else set -- -c constraints.txt .; fi; \
 	  $(PYTHON) -m pip install -q --disable-pip-version-check --upgrade --target $(CARRY)-site "$$@"
 	@PYTHONPATH=$(CURDIR):$(CARRY)-site $(PYTHON) -m kb verify --device cuda --backend process --python "$$(command -v $(PYTHON))" \
-	  --isolation corpus --trust-gpu --jobs 4 --record
+	  --isolation corpus --trust-gpu --jobs $(JOBS) --record $(CASES)
 
 # What the tests do with forty cases each, with new cases for an hour: make fuzz SECONDS=3600
 fuzz: $(VENV)/.dev

@@ -87,7 +87,7 @@ def _batches(
             cpus=limits.cpus,
             gpus=max(limits.gpus, 1) if program.device == "cuda" else 0,
             device=program.device,
-            preload=() if program.fresh or program.device == "cuda" else (*preload, *program.preload),
+            preload=preload if program.fresh or program.device == "cuda" else (*preload, *program.preload),
             trust_gpu=trust_gpu,
             packages=packages,
         )

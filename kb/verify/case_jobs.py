@@ -6,8 +6,10 @@ A case has its repro, its fix and, where nothing is taken on trust, mutants of t
 from __future__ import annotations
 
 import dataclasses
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import sandbox
@@ -19,6 +21,9 @@ from kb.verify.mutants import Mutant, mutants
 __all__ = ["Isolation", "Job", "make_job", "not_runnable", "preloads", "programs", "select"]
 
 Isolation = Literal["entry", "corpus"]
+
+_CUDA_MEMORY = 8 << 30
+"""Bytes that a program on a GPU may have on the host: the libraries of CUDA and the processes that compile kernels need more than 2 GiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ def programs(subject: Runnable, preload: tuple[str, ...] = ()) -> tuple[sandbox.
     defaults = sandbox.Limits()
     limits = sandbox.Limits(
         seconds=defaults.seconds if subject.timeout is None else subject.timeout,
-        memory=defaults.memory if subject.memory is None else subject.memory,
+        memory=subject.memory or (_CUDA_MEMORY if subject.device == "cuda" else defaults.memory),
         shm=defaults.shm if subject.shm is None else subject.shm,
         gpus=subject.gpus,
     )
@@ -97,6 +102,18 @@ def not_runnable(subject: Runnable, device: str, backend: str) -> str:
         return f"needs {subject.os}"
     if subject.device != device:
         return f"needs {subject.device}" + (f" with {subject.gpus} GPUs" if subject.gpus > 1 else "")
+    if subject.gpus > 1 and 0 < (count := _gpus_here()) < subject.gpus:
+        return f"needs cuda with {subject.gpus} GPUs, and here {'is one' if count == 1 else f'are {count}'}"
     if backend == "process" and (subject.shm or subject.memory):
         return "needs a sandbox that holds memory: docker or bubblewrap"
     return ""
+
+
+@cache
+def _gpus_here() -> int:
+    """Return how many GPUs the driver of this machine lists, 0 where that is not known."""
+    command = ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"]
+    try:
+        return len(subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout.split())
+    except (OSError, subprocess.SubprocessError):
+        return 0

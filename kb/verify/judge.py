@@ -19,6 +19,7 @@ from kb.index.reader import Index
 from kb.lint.static_checks.assertions import assertions, same_assert, top_level_asserts
 from kb.lint.static_checks.derived import handled_in, mentions_library, statement_at
 from kb.lint.static_checks.names import read_program
+from kb.search.answer import Match
 from kb.search.lookup import lookup
 from kb.templates.program_output import exceptions_in, excerpt, matches_any, printed_warnings
 from kb.templates.template import Template, compile_template
@@ -119,11 +120,14 @@ def _repro_faults(entry: Entry, case: Case, repro: sandbox.Outcome, templates: S
 def _raised_or_reported(repro: sandbox.Outcome, raised: sandbox.Raised, templates: Sequence[Template]) -> bool:
     """Return whether a template matches the exception, one that caused it, or one that it quotes.
 
-    Where a library that starts processes has raised it, the traceback that such a process printed counts as well.
+    Where a library that starts processes has raised it, the traceback that such a process printed counts as well; of an assert that failed on
+    the GPU, the line that the device printed.
     """
     messages = [(raised.type, raised.message), *raised.causes, *exceptions_in(raised.message)]
     if raised.frames and raised.frames[-1].module.startswith(_STARTS_PROCESSES):
         messages += exceptions_in(repro.stderr)
+    elif raised.message.startswith("CUDA error: device-side assert triggered"):
+        messages += [(type_, message) for type_, message in exceptions_in(repro.stderr) if not type_]
     return any(matches_any(templates, type_, message.lstrip()) for type_, message in messages)
 
 
@@ -212,7 +216,10 @@ def _fails_at(mutant: Mutant, outcome: sandbox.Outcome) -> bool:
 
 
 def _lookup_faults(entry: Entry, repro: sandbox.Outcome, index: Index) -> Iterator[str]:
-    """What was printed must be answered with this entry first; of a silent pitfall or a symptom it must not be answered with another."""
+    """What was printed must be answered with this entry first; of a silent pitfall or a symptom it must not be answered with another.
+
+    Where entries share a message exactly and nothing in the paste tells them apart, each of them is as good as the first.
+    """
     answer = lookup(excerpt(repro.stderr, _LOOKED_UP), index=index)
     first = answer.matches[0] if answer.matches else None
     if entry.kind in PROVED_BY_ASSERT:
@@ -220,8 +227,13 @@ def _lookup_faults(entry: Entry, repro: sandbox.Outcome, index: Index) -> Iterat
             yield f"what the repro prints is answered with {first.id} ({first.confidence})"
     elif first is None or not answer.answered:
         yield "what the repro prints finds no entry; its message is not among the entry's messages"
-    elif first.id != entry.id:
+    elif entry.id not in {first.id, *_as_good(first, answer.matches)}:
         yield f"what the repro prints leads to {first.id} ({first.confidence}) instead; make the message more specific"
+
+
+def _as_good(first: Match, matches: Sequence[Match]) -> list[str]:
+    """Return the entries that have the message of the first match, too, which nothing in the paste tells apart from it."""
+    return [match.id for match in matches if match.confidence == "exact" and match.score == first.score]
 
 
 def _covers(first: int, last: int | None, frame: sandbox.Frame) -> bool:

@@ -61,9 +61,15 @@ class Process:
             "tmp": folder,
             "shared": [],
         }
-        return WorkerHandle(
-            PipeTransport(process, cleanup), settings, lambda program: job(program, watched=True, shared=[])
-        )
+        return WorkerHandle(PipeTransport(process, cleanup), settings, _job)
+
+
+def _job(program: Program) -> dict[str, Any]:
+    """Return what a worker is sent for one program; one that asks for no GPU sees none, as in the other sandboxes."""
+    request = job(program, watched=True, shared=[])
+    if program.device != "cuda":
+        request["env"] = {"CUDA_VISIBLE_DEVICES": "", **request["env"]}
+    return request
 
 
 def package_folders(installation: Installation | None) -> list[str]:
