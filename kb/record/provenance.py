@@ -267,6 +267,10 @@ def _compiled(template: str) -> _Compiled | None:
     return _Compiled(pieces, frozenset(piece for piece in pieces if isinstance(piece, str)))
 
 
+_OPENERS = (":", "'", '"', "(", "`")
+"""What stands before a message that another one quotes. Elsewhere the words of a message of Python code begin the paste's message."""
+
+
 class _Place(NamedTuple):
     """A line of the record whose template a message matches. `words` counts the words of the message that are the template's own."""
 
@@ -298,7 +302,8 @@ def _places(message: str) -> Iterator[_Place]:
             continue
         if words >= _MIN_WORDS or alignment.end - (start or 0) == len(tokens):
             (template, type_, function), row = parse_message(line, len(record.versions))
-            yield _Place(record, template, type_, function, row, words)
+            if not function or not start or message[: tokens[start].start].rstrip().endswith(_OPENERS):
+                yield _Place(record, template, type_, function, row, words)
 
 
 def _origin(place: _Place) -> MessageOrigin:

@@ -212,3 +212,10 @@ class TestControlGroups:
         cgroup.sweep()
         assert alive.exists()
         assert not dead.exists()
+
+
+def test_a_plain_process_sees_no_gpu_unless_it_asks_for_one(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    program = sandbox.Program("import os; print(os.environ.get('CUDA_VISIBLE_DEVICES'))")
+    (outcome,) = sandbox.run([program], backend="process", preload=())
+    assert outcome.stdout == "\n"

@@ -76,3 +76,9 @@ def test_a_message_with_many_values_is_known_by_its_beginning(make_record):
     make_record({"0.1": {"torchtext/data.py": text}})
     (origin,) = provenance("the folder x contains 3 entries and 4 files in 5 places, more than 2")
     assert origin.type == "ValueError"
+
+
+def test_words_in_the_middle_of_a_message_are_no_message_of_python_code(make_record):
+    make_record({"0.1": {"torchtext/data.py": "raise TypeError('received an odd combination of arguments')"}})
+    assert provenance("permute() received an odd combination of arguments") == ()
+    assert provenance("got TypeError('received an odd combination of arguments')")

@@ -253,3 +253,24 @@ def test_an_honest_warning_passes(verdict_on, place):
 )
 def test_a_warning_must_come_from_the_library_and_the_repro_run_through(verdict_on, repro, said):
     assert said in verdict_on(repro, programs=WARNS)
+
+
+DEVICE_ASSERT = "Assertion `t >= 0 && t < n_classes` failed."
+
+
+@pytest.mark.parametrize(
+    ("message", "passes"), [("CUDA error: device-side assert triggered\nmore", True), ("no", False)]
+)
+def test_what_a_gpu_printed_counts_where_an_assert_of_it_ended_the_program(verdict_on, message, passes):
+    stderr = f"/a/Loss.cu:1: kernel: block: [0,0,0], thread: [0,0,0] {DEVICE_ASSERT}\n{PRINTED}"
+    error = raised("torch.AcceleratorError", message, [own(3), library()])
+    said = verdict_on(failed(error, stderr=stderr), programs={"message": DEVICE_ASSERT})
+    assert ("no message" not in said) == passes
+
+
+def test_of_two_entries_with_the_same_message_either_may_come_first(entries):
+    entries.write()
+    entries.write("add-three", title=("Three tensors", "三个张量"))
+    corpus, index = entries.corpus(), entries.index()
+    for entry in corpus:
+        assert judge(entry, entry.cases[0], index, failed(), finished()).faults == ()

@@ -1,6 +1,7 @@
 """Cases that are really run: a case passes only when its programs did what the entry says; every way to look as if they had is refused."""
 
 import dataclasses
+import os
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from kb.corpus.ledger import program_hash
 from kb.corpus.loader import load
+from kb.verify import case_jobs
 from kb.verify.recording import to_record
 from kb.verify.verifier import RunOptions, select, verify
 from tests.entry_factory import CheckProgram
@@ -190,3 +192,15 @@ def test_a_run_without_any_case_proves_nothing(proved):
 def test_unknown_entries_are_refused():
     with pytest.raises(KeyError):
         select(load([Path("/nowhere")]), ["no-such-entry"])
+
+
+@pytest.mark.parametrize(("gpus", "reason"), [(1, "needs cuda with 2 GPUs, and here is one"), (2, "")])
+def test_a_case_for_more_gpus_than_there_are_is_not_run(make_entry, tmp_path, monkeypatch, gpus, reason):
+    driver = tmp_path / "nvidia-smi"
+    driver.write_text(f"#!/bin/sh\nseq {gpus}\n")
+    driver.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    case_jobs._gpus_here.cache_clear()
+    _, entry, _ = make_entry(attributes="gpus=2")
+    assert case_jobs.not_runnable(entry.cases[0], "cuda", "process") == reason
+    case_jobs._gpus_here.cache_clear()
