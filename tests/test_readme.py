@@ -73,6 +73,13 @@ def test_it_says_how_many_cases_have_run_and_where():
     corpus, ledgers = load(), load_ledgers()
     cases = [case for entry in corpus for case in entry.cases]
     passed = sum(ledgers.state(case) == "verified" for case in cases)
-    newest = max((record.torch for case in cases for record in ledgers.records(case)), key=sort_key)
-    sentence = f"Of {len(cases)} cases, {passed} have run in a sandbox and passed, most recently on torch {release(newest)} and a CPU"
+    records = sorted(
+        (record for case in cases for record in ledgers.records(case)), key=lambda record: sort_key(record.torch)
+    )
+    newest = {record.device: record for record in records}
+    card = " ".join(newest["cuda"].gpu.split()[:2])
+    sentence = (
+        f"Of {len(cases)} cases, {passed} have run and passed: on torch {release(newest['cpu'].torch)} in a sandbox, "
+        f"and those for CUDA on torch {release(newest['cuda'].torch)} and an {card}"
+    )
     assert sentence in README, f"say: {sentence}"
