@@ -109,8 +109,10 @@ def _own_cache(shared_cache, monkeypatch):
 def broker(tmp_path):
     """A Redis of the test's own, which it may stop and start again."""
     started = Broker(tmp_path)
-    yield started
-    started.stop()
+    try:
+        yield started
+    finally:
+        started.stop()
 
 
 @pytest.fixture

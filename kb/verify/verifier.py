@@ -8,21 +8,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import sandbox
 from kb.corpus.entry import Case, Check, Runnable
-from kb.corpus.environments import package_names
+from kb.corpus.environments import environment_for, package_names
 from kb.corpus.loader import Corpus
 from kb.index.reader import Index
 from kb.lint.exemptions import is_exempt
 from kb.verify.case_jobs import Isolation, Job, make_job, not_runnable, select
 from kb.verify.case_runner import image_backend
-from kb.verify.environments import NotBuilt, required_installation
+from kb.verify.environments import NotBuilt, installation, required_installation
 from kb.verify.judge import MutantOutcome, judge, judge_check
 from kb.verify.proof_faults import proof_faults
 from kb.verify.results import Environment, Run, Verdict
 from sandbox.environments import Installation
+
+if TYPE_CHECKING:
+    from sandbox.cluster import Queue
 
 __all__ = ["Environment", "Run", "RunOptions", "Verdict", "select", "verify"]
 
@@ -131,9 +134,7 @@ class _Session:
         options = self._options
         image = options.image or subject.image
         if options.broker:
-            self._places[subject.id] = _Place()
-            needs = [subject.image] if subject.image else subject.requires
-            return f"needs {', '.join(needs)}; workers have the core environment" if needs else ""
+            return self._without_worker(subject)
         if options.bare and subject.requires:
             return f"needs {', '.join(subject.requires)} beside another torch"
         if options.python or image:
@@ -152,6 +153,29 @@ class _Session:
             return known
         self._places[subject.id] = _Place("", known)
         return ""
+
+    def _without_worker(self, subject: Runnable) -> str:
+        """Find out on which workers a case or a check runs; return why none of them has what it needs."""
+        if subject.image:
+            return f"needs the image {subject.image}, which no worker has"
+        environment = environment_for(subject)
+        if environment is None:
+            self._places[subject.id] = _Place()
+            return f"no environment has {', '.join(subject.requires)}" if subject.requires else ""
+        self._places[subject.id] = _Place("", installation(environment))
+        versions = {queue.torch for queue in self._offers if queue[1:] == (self._options.device, environment.label)}
+        if self._options.torch in versions or (versions and not self._options.torch):
+            return ""
+        return (
+            f"no worker has the environment {environment.name}; kb env build {environment.name} there, then kb worker"
+        )
+
+    @cached_property
+    def _offers(self) -> list[Queue]:
+        """What the workers have at the beginning of the run."""
+        from sandbox import cluster
+
+        return cluster.offers(self._options.broker)
 
     @cached_property
     def _backend(self) -> str:
@@ -214,6 +238,8 @@ class _Session:
                 broker=options.broker,
                 torch=options.torch,
                 device=options.device,
+                environment=place.installation.environment.label if place.installation else "",
+                packages=packages,
                 isolation=isolation,
                 preload=_PRELOAD[options.isolation],
                 cancel=self._cancel,

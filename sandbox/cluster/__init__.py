@@ -1,9 +1,10 @@
 """Runs programs on other machines: Celery carries batches to workers, Redis is broker and result store.
 
-`run` takes what `sandbox.run` takes and returns what it returns. `start_worker` is the other end. Needs the extra `[cluster]`.
+`run` takes what `sandbox.run` takes and returns what it returns; `offers` says what for. `start_worker` is the other end. Needs the extra `[cluster]`.
 """
 
-from sandbox.cluster.client import ClusterError, run
+from sandbox.cluster.app import Queue
+from sandbox.cluster.client import ClusterError, offers, run
 from sandbox.cluster.worker import WorkerSettings, start_worker
 
-__all__ = ["ClusterError", "WorkerSettings", "run", "start_worker"]
+__all__ = ["ClusterError", "Queue", "WorkerSettings", "offers", "run", "start_worker"]

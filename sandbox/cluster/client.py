@@ -7,7 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
@@ -20,9 +20,11 @@ from sandbox.cluster.app import (
     HEARTBEAT,
     REDELIVER_AFTER,
     TASK,
+    Queue,
     alive_key,
+    busy_key,
+    live_queues,
     make_app,
-    queue_name,
     redis_client,
     started_key,
     wanted_key,
@@ -31,7 +33,7 @@ from sandbox.cluster.messages import Batch, MessageError, decode_outcomes, encod
 from sandbox.model import Outcome, Program, SandboxError
 from sandbox.scheduler import Isolation, OnOutcome
 
-__all__ = ["ClusterError", "run"]
+__all__ = ["AWAY", "START_SECONDS", "ClusterError", "offers", "run"]
 
 MAX_KILLS = 2
 """How often a batch may kill the process that runs it before it is refused."""
@@ -41,11 +43,17 @@ MAX_SILENCES = 5
 
 _PROGRAMS_OF_ALL = 40
 """The programs of one batch where all may share a worker."""
-_START_SECONDS = 120
+START_SECONDS = 120
 """What a batch may take beyond its programs, for the start of sandboxes."""
 _POLL_SECONDS = 0.1
 _WANTED_SECONDS = 86_400
-_AWAY = (RedisError, OperationalError, ConnectionError, TimeoutError)
+PATIENCE = 600
+"""Seconds without a sign of life of any worker after which the batches that remain are refused, so that no run waits for ever."""
+
+_READERS_FIRST = 6
+"""The priority of batches that no reader waits for; with Redis, those of a lower number are taken first."""
+AWAY = (RedisError, OperationalError, ConnectionError, TimeoutError)
+"""What is raised where the broker cannot be reached."""
 
 
 class ClusterError(SandboxError):
@@ -54,12 +62,14 @@ class ClusterError(SandboxError):
 
 @dataclass
 class _Pending:
-    """A batch that was sent: where its programs stand in the caller's list, and how often it was lost."""
+    """A batch that was sent: where its programs stand in the caller's list, how often it was lost, and its place in the order of all that were sent."""
 
     batch: Batch
     indices: list[int]
     kills: int = 0
     silences: int = 0
+    number: int = 0
+    overtaken: float | None = None  # since when it should have begun
 
 
 def run(
@@ -68,34 +78,74 @@ def run(
     broker: str,
     torch: str = "",
     device: str = "cpu",
+    environment: str = "",
+    packages: Sequence[str] = (),
     isolation: Isolation = "group",
     preload: Sequence[str] = ("torch",),
     on_outcome: OnOutcome | None = None,
     cancel: threading.Event | None = None,
     redeliver_after: int = REDELIVER_AFTER,
+    patience: float = PATIENCE,
 ) -> list[Outcome]:
     """Run every program on the workers of a broker and return their outcomes in the same order.
 
-    `torch` names the version; it may be left out where all workers for the device have the same. `on_outcome` is called in this thread with the
-    program's index. Setting `cancel` takes back what is queued and ends what runs; those programs are reported as cancelled. A broker that goes away
-    is waited for; what it forgot is sent again.
+    `torch` names the version; it may be left out where all workers for the device have the same. `environment` is the label of packages beside those of
+    every sandbox; outcomes report the versions of the `packages` named. `on_outcome` is called in this thread with the program's index. Setting `cancel`
+    takes back what is queued and ends what runs; those programs are reported as cancelled. A broker that goes away, and workers, are waited for; what
+    they forgot is sent again. After `patience` seconds without a sign of life of any of them, what remains is refused.
 
-    Raises `ClusterError` where the broker cannot be reached or has no worker for this device and version.
+    Raises `ClusterError` where the broker cannot be reached or has no worker for this device, version and environment.
     """
     if not programs:
         return []
     app = make_app(broker, redeliver_after=redeliver_after)
-    queue = queue_name(torch or _only_version(app, device), device)
-    session = _Session(app, queue, programs, on_outcome or (lambda _index, _outcome: None), redeliver_after)
+    queue = Queue(torch or _only_version(app, device, environment), device, environment)
+    on_outcome = on_outcome or (lambda _index, _outcome: None)
+    session = _Session(app, queue.name, programs, on_outcome, redeliver_after, patience)
     try:
-        session.send(_batches(programs, isolation, tuple(preload)))
+        session.send(_batches(programs, isolation, tuple(preload), environment, tuple(packages)))
         session.wait(cancel or threading.Event())
     finally:
         session.close()
     return [session.outcomes[index] for index in range(len(programs))]
 
 
-def _batches(programs: Sequence[Program], isolation: Isolation, preload: tuple[str, ...]) -> Iterator[_Pending]:
+def offers(broker: str) -> list[Queue]:
+    """Return for which versions of torch, devices and environments there are workers now. Raises `ClusterError` where the broker cannot be reached."""
+    app = make_app(broker)
+    try:
+        return _offers(app)
+    finally:
+        app.close()
+
+
+def _offers(app: Celery) -> list[Queue]:
+    try:
+        return live_queues(redis_client(app))
+    except AWAY as error:
+        raise ClusterError(f"the broker cannot be reached: {error}") from error
+
+
+def _only_version(app: Celery, device: str, environment: str) -> str:
+    """Return the version of torch that the workers for this device and environment have."""
+    versions = [queue.torch for queue in _offers(app) if queue[1:] == (device, environment)]
+    if not versions:
+        needed = f"{device} with the environment {environment}" if environment else device
+        raise ClusterError(
+            f"no worker for {needed} answers at this broker; start one: kb worker --broker URL --device {device}"
+        )
+    if len(versions) > 1:
+        raise ClusterError(f"the workers have several versions of torch; name one with --torch: {', '.join(versions)}")
+    return versions[0]
+
+
+def _batches(
+    programs: Sequence[Program],
+    isolation: Isolation,
+    preload: tuple[str, ...],
+    environment: str,
+    packages: tuple[str, ...],
+) -> Iterator[_Pending]:
     """Yield the programs in batches: those of one group together, in their order."""
     if isolation == "group":
         in_order = sorted(range(len(programs)), key=lambda index: programs[index].group)
@@ -104,72 +154,70 @@ def _batches(programs: Sequence[Program], isolation: Isolation, preload: tuple[s
         size = 1 if isolation == "each" else _PROGRAMS_OF_ALL
         together = [list(range(len(programs)))[start : start + size] for start in range(0, len(programs), size)]
     for indices in together:
-        yield _Pending(Batch(tuple(programs[index] for index in indices), isolation, preload), indices)
-
-
-def _only_version(app: Celery, device: str) -> str:
-    """Return the version of torch that the workers for this device have."""
-    try:
-        replies = app.control.inspect(timeout=2).active_queues() or {}
-    except _AWAY as error:
-        raise ClusterError(f"the broker cannot be reached: {error}") from error
-    before, after = queue_name("\0", device).split("\0")
-    names = {queue["name"] for queues in replies.values() for queue in queues}
-    versions = sorted(name.removeprefix(before).removesuffix(after) for name in names if name.endswith(after))
-    if not versions:
-        raise ClusterError(
-            f"no worker for {device} answers at this broker; start one: kb worker --broker URL --device {device}"
-        )
-    if len(versions) > 1:
-        raise ClusterError(f"the workers have several versions of torch; name one with --torch: {', '.join(versions)}")
-    return str(versions[0])
+        batch = Batch(tuple(programs[index] for index in indices), isolation, preload, environment, packages)
+        yield _Pending(batch, indices)
 
 
 class _Session:
     """One call of `run`: what was sent and has not come back, and the outcomes so far."""
 
     def __init__(
-        self, app: Celery, queue: str, programs: Sequence[Program], on_outcome: OnOutcome, redeliver_after: int
+        self,
+        app: Celery,
+        queue: str,
+        programs: Sequence[Program],
+        on_outcome: OnOutcome,
+        redeliver_after: int,
+        patience: float,
     ) -> None:
         self.outcomes: dict[int, Outcome] = {}
         self._app, self._queue, self._programs = app, queue, programs
         self._on_outcome = on_outcome
         self._redeliver_after = redeliver_after
+        self._patience = patience
         self._pending: dict[str, _Pending] = {}
         self._look_after = 0.0
+        self._last_sign = time.monotonic()
+        self._sent = self._last_begun = 0  # numbers of batches in the order in which they were sent
 
     def send(self, batches: Iterable[_Pending]) -> None:
         """Queue batches for the first time. Raises `ClusterError` where the broker cannot be reached."""
         try:
             for pending in batches:
                 self._queue_batch(pending)
-        except _AWAY as error:
+        except AWAY as error:
             raise ClusterError(f"the broker cannot be reached: {error}") from error
 
     def wait(self, cancel: threading.Event) -> None:
-        """Report the outcomes as they come back until none is missing."""
-        while self._pending and not cancel.is_set():
+        """Report the outcomes as they come back until none is missing, or for `patience` seconds nobody has worked on any."""
+        while self._pending and not cancel.is_set() and self._seconds_of_silence() < self._patience:
             try:
                 self._take_results()
                 if time.monotonic() >= self._look_after:
                     self._send_what_was_lost()
                     self._look_after = time.monotonic() + HEARTBEAT / 3
-            except _AWAY:
+            except AWAY:
                 self._look_after = time.monotonic() + 2 * HEARTBEAT  # workers have to find the broker again, too
             if self._pending:
                 cancel.wait(_POLL_SECONDS)
         for pending in self._pending.values():
-            self._report(pending, "cancelled")
+            if cancel.is_set():
+                self._report(pending, "cancelled")
+            else:
+                self._report(pending, "refused", f"no worker gave a sign of life for {self._patience:g} s")
+
+    def _seconds_of_silence(self) -> float:
+        return time.monotonic() - self._last_sign
 
     def close(self) -> None:
         """Tell the workers that nobody waits for what has not come back, and leave the broker."""
-        with contextlib.suppress(*_AWAY):
+        with contextlib.suppress(*AWAY):
             if self._pending:
                 redis_client(self._app).delete(*map(wanted_key, self._pending))
         self._app.close()
 
     def _queue_batch(self, pending: _Pending) -> None:
-        limit = pending.batch.seconds + _START_SECONDS
+        limit = pending.batch.seconds + START_SECONDS
         if limit >= self._redeliver_after:
             first = pending.batch.programs[0].name
             raise ClusterError(
@@ -177,19 +225,24 @@ class _Session:
             )
         task_id = uuid.uuid4().hex
         redis_client(self._app).set(wanted_key(task_id), "1", ex=_WANTED_SECONDS)
-        self._app.send_task(TASK, [encode_batch(pending.batch)], queue=self._queue, time_limit=limit, task_id=task_id)
-        self._pending[task_id] = pending
+        message = encode_batch(pending.batch)
+        self._app.send_task(
+            TASK, [message], queue=self._queue, time_limit=limit, task_id=task_id, priority=_READERS_FIRST
+        )
+        self._sent += 1
+        self._pending[task_id] = replace(pending, number=self._sent, overtaken=None)
 
     def _take_results(self) -> None:
         for task_id, meta in self._app.backend.get_many(list(self._pending), interval=0, max_iterations=1):
             pending = self._pending.get(task_id)
             if pending is None or meta["status"] not in READY_STATES:
                 continue
+            self._note_sign(pending.number)
             if meta["status"] == SUCCESS:
                 self._take_outcomes(pending, meta["result"])
             elif type(meta["result"]).__name__ == "WorkerLostError" and pending.kills + 1 < MAX_KILLS:
-                self._queue_batch(pending)
                 pending.kills += 1
+                self._queue_batch(pending)
             else:
                 self._report(pending, "refused", f"the worker could not run it: {_named(meta['result'])}")
             self._drop(task_id)
@@ -208,23 +261,56 @@ class _Session:
             self._tell(index, outcome)
 
     def _send_what_was_lost(self) -> None:
-        """Send again what the broker has forgotten, and what was begun by a worker that gives no sign of life."""
+        """Send again what the broker has forgotten, what was begun by a worker that gives no sign of life, and what somebody took and never began."""
         redis = redis_client(self._app)
+        if redis.exists(busy_key(self._queue)):
+            self._note_sign()
         ids = list(self._pending)
         wanted, started, alive = (redis.mget(map(key, ids)) for key in (wanted_key, started_key, alive_key))
+        for task_id, is_started in zip(ids, started, strict=True):
+            if is_started:
+                self._last_begun = max(self._last_begun, self._pending[task_id].number)
+        is_queue_empty = not all(started) and self._is_queue_empty()
         for task_id, *state in zip(ids, wanted, started, alive, strict=True):
             is_wanted, is_started, is_alive = map(bool, state)
-            if is_wanted and (is_alive or not is_started):
-                continue
-            if redis.exists(self._app.backend.get_key_for_task(task_id)):
-                continue  # it has ended meanwhile
             pending = self._pending[task_id]
-            pending.silences += is_wanted
+            if is_wanted and not is_started and not self._was_taken(pending, is_queue_empty=is_queue_empty):
+                continue
+            if (is_wanted and is_alive) or redis.exists(self._app.backend.get_key_for_task(task_id)):
+                continue  # it runs, or has ended meanwhile
+            pending.silences += is_wanted and is_started
             if pending.silences < MAX_SILENCES:
                 self._queue_batch(pending)
             else:
                 self._report(pending, "refused", f"{MAX_SILENCES} workers fell silent while they ran it")
             self._drop(task_id)
+
+    def _was_taken(self, pending: _Pending, *, is_queue_empty: bool) -> bool:
+        """Return whether a batch that nobody has begun has been missing at the broker for as long as a worker may be silent.
+
+        A worker that dies between taking a message and beginning the batch leaves no trace. The queue keeps its order, so a batch is missing when a later
+        one has begun or the queue is empty.
+        """
+        if not is_queue_empty and self._last_begun < pending.number:
+            pending.overtaken = None
+            return False
+        if pending.overtaken is None:
+            pending.overtaken = time.monotonic()
+        return time.monotonic() - pending.overtaken >= HEARTBEAT
+
+    def _is_queue_empty(self) -> bool:
+        with self._app.connection_for_read() as connection:
+            connection.ensure_connection(max_retries=1, timeout=HEARTBEAT)
+            try:
+                count: int = connection.default_channel.queue_declare(self._queue, passive=True).message_count
+            except connection.channel_errors:
+                return True  # no worker has ever taken from it, or the broker has forgotten it
+        return count == 0
+
+    def _note_sign(self, begun: int = 0) -> None:
+        """Note that somebody works on the queue, and that this batch was begun."""
+        self._last_sign = time.monotonic()
+        self._last_begun = max(self._last_begun, begun)
 
     def _drop(self, task_id: str) -> None:
         del self._pending[task_id]

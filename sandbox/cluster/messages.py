@@ -5,8 +5,9 @@ A program is text that a sandbox runs, an outcome is text that a sandbox printed
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any, Literal, get_args
 
@@ -14,7 +15,17 @@ from jsonschema_rs import Draft202012Validator
 
 from sandbox.model import MIB, Ended, Frame, Limits, Outcome, Program, Raised
 
-__all__ = ["Batch", "MessageError", "decode_batch", "decode_outcomes", "encode_batch", "encode_outcomes"]
+__all__ = [
+    "Batch",
+    "Event",
+    "MessageError",
+    "decode_batch",
+    "decode_event",
+    "decode_outcomes",
+    "encode_batch",
+    "encode_event",
+    "encode_outcomes",
+]
 
 _MAX_PROGRAMS = 256
 _MAX_SOURCE = MIB
@@ -27,15 +38,32 @@ class MessageError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Event:
+    """A piece of what a program of a live batch printed (`stream` stdout or stderr, `text`), or how it ended (`stream` end, `outcome` without its output).
+
+    `program` is its place in the batch.
+    """
+
+    program: int
+    stream: Literal["stdout", "stderr", "end"]
+    text: str = ""
+    outcome: Outcome | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """Programs that one worker runs, in their order.
 
-    `isolation` and `preload` mean what they mean in `sandbox.run`.
+    `isolation`, `preload` and `packages` mean what they mean in `sandbox.run`; `environment` is the label of one. Of a batch that is `live`, the worker
+    tells what the programs print while they run.
     """
 
     programs: tuple[Program, ...]
     isolation: Literal["each", "group", "all"] = "group"
     preload: tuple[str, ...] = ("torch",)
+    environment: str = ""
+    packages: tuple[str, ...] = ()
+    live: bool = False
 
     @property
     def seconds(self) -> float:
@@ -53,7 +81,7 @@ def decode_batch(data: object) -> Batch:
     """Return the batch that was sent. Raises `MessageError`."""
     fields = _checked(_batch_schema(), data, "batch")
     programs = tuple(map(_program, fields["programs"]))
-    return Batch(programs, fields["isolation"], tuple(fields["preload"]))
+    return Batch(**fields | {"programs": programs, **{name: tuple(fields[name]) for name in ("preload", "packages")}})
 
 
 def _program(row: dict[str, Any]) -> Program:
@@ -74,6 +102,22 @@ def decode_outcomes(data: object, batch: Batch) -> list[Outcome]:
     if [row["name"] for row in rows] != [program.name for program in batch.programs]:
         raise MessageError("the result is not that of these programs")
     return [Outcome(**row | {"raised": _raised(row["raised"])}) for row in rows]
+
+
+def encode_event(event: Event) -> str:
+    """Return an event as JSON text."""
+    outcome = event.outcome and replace(event.outcome, stdout="", stderr="", raised=None)
+    return json.dumps(_checked(_event_schema(), _plain(asdict(replace(event, outcome=outcome))), "event"))
+
+
+def decode_event(data: str | bytes) -> Event:
+    """Return the event that was sent. Raises `MessageError`."""
+    try:
+        row = json.loads(data)
+    except ValueError as error:
+        raise MessageError(f"an event is no JSON: {error}") from None
+    fields = _checked(_event_schema(), row, "event")
+    return Event(**fields | {"outcome": Outcome(**fields["outcome"]) if fields["outcome"] else None})
 
 
 def _raised(row: dict[str, Any] | None) -> Raised | None:
@@ -120,7 +164,7 @@ def _or_none(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _texts_by_name() -> dict[str, Any]:
-    return {"type": "object", "maxProperties": 64, "propertyNames": _text(200), "additionalProperties": _text(4096)}
+    return {"type": "object", "maxProperties": 300, "propertyNames": _text(200), "additionalProperties": _text(4096)}
 
 
 @cache
@@ -152,12 +196,35 @@ def _batch_schema() -> Draft202012Validator:
             programs={"type": "array", "items": program, "minItems": 1, "maxItems": _MAX_PROGRAMS},
             isolation={"enum": ["each", "group", "all"]},
             preload=modules,
+            environment={"type": "string", "pattern": r"^([a-z0-9][a-z0-9-]{0,60})?$"},
+            packages={
+                "type": "array",
+                "items": {"type": "string", "pattern": r"^[a-z0-9][a-z0-9-]{0,99}$"},
+                "maxItems": 256,
+            },
+            live={"type": "boolean"},
+        )
+    )
+
+
+@cache
+def _event_schema() -> Draft202012Validator:
+    return Draft202012Validator(
+        _object(
+            program=_count(_MAX_PROGRAMS),
+            stream={"enum": ["stdout", "stderr", "end"]},
+            text=_text(),
+            outcome=_or_none(_outcome()),
         )
     )
 
 
 @cache
 def _outcomes_schema() -> Draft202012Validator:
+    return Draft202012Validator({"type": "array", "items": _outcome(), "maxItems": _MAX_PROGRAMS})
+
+
+def _outcome() -> dict[str, Any]:
     frame = _object(
         origin={"enum": ["program", "beside", "library", "other"]},
         module=_text(),
@@ -172,7 +239,7 @@ def _outcomes_schema() -> Draft202012Validator:
         frames={"type": "array", "items": frame, "maxItems": 1000},
         causes={"type": "array", "items": pair, "maxItems": 1000},
     )
-    outcome = _object(
+    return _object(
         name=_text(400),
         ended={"enum": list(get_args(Ended))},
         exit_code=_or_none({"type": "integer"}),
@@ -188,4 +255,3 @@ def _outcomes_schema() -> Draft202012Validator:
         detail=_text(),
         versions=_texts_by_name(),
     )
-    return Draft202012Validator({"type": "array", "items": outcome, "maxItems": _MAX_PROGRAMS})

@@ -6,38 +6,50 @@ import contextlib
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from celery import Celery
+from celery.signals import heartbeat_sent
 from redis import Redis, RedisError
 
 from sandbox.cluster.app import (
     HEARTBEAT,
+    QUEUES,
     REDELIVER_AFTER,
     TASK,
+    Queue,
     alive_key,
+    busy_key,
+    here_key,
     make_app,
-    queue_name,
+    output_key,
     redis_client,
     started_key,
     wanted_key,
 )
-from sandbox.cluster.messages import Batch, decode_batch, encode_outcomes
-from sandbox.model import Limits, Outcome, Program, SandboxError
+from sandbox.cluster.messages import Batch, Event, decode_batch, encode_event, encode_outcomes
+from sandbox.environments import Installation
+from sandbox.model import Limits, Outcome, Program, SandboxError, Stream
 from sandbox.scheduler import run
 
 __all__ = ["WorkerSettings", "add_task", "start_worker", "torch_version"]
 
 _BEAT_SECONDS = 1
+_LIVE_SECONDS = 0.2
+"""Time between two pieces of output of a live batch."""
+_MAX_LIVE = 65_536
+"""Characters of each program that are passed on while it runs."""
+_DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
     """What the operator of a worker decides; no message can change it.
 
-    `concurrency` batches run side by side. `backend`, `runtime`, `image`, `python` and `trust_gpu` mean what they mean in `sandbox.run`.
+    `concurrency` batches run side by side. `environments` are those that are built here. `backend`, `runtime`, `image`, `python` and `trust_gpu` mean what
+    they mean in `sandbox.run`.
     """
 
     device: Literal["cpu", "cuda"] = "cpu"
@@ -48,16 +60,27 @@ class WorkerSettings:
     python: str | None = None
     trust_gpu: bool = False
     redeliver_after: int = REDELIVER_AFTER
+    environments: tuple[Installation, ...] = ()
 
 
 def start_worker(broker: str, settings: WorkerSettings) -> int:
     """Work until a signal ends it; return the exit status. Raises `SandboxError` where the sandbox does not work or has no torch."""
-    queue = queue_name(torch_version(settings), settings.device)
+    labels = ["", *(installation.environment.label for installation in settings.environments)]
+    version = torch_version(settings)
+    queues = [Queue(version, settings.device, label).name for label in labels]
     app = make_app(broker, redeliver_after=settings.redeliver_after)
     add_task(app, settings)
+
+    def tell_that_it_is_here(**_: object) -> None:
+        with contextlib.suppress(RedisError):
+            _show(redis_client(app), queues)
+
+    heartbeat_sent.connect(
+        tell_that_it_is_here, weak=False
+    )  # Celery's own, which the process that takes the messages sends every two seconds
     worker = app.Worker(
         hostname=f"kb-{os.getpid()}@{socket.gethostname()}",  # two on one machine are two
-        queues=[queue],
+        queues=queues,
         concurrency=settings.concurrency,
         pool="prefork",
         optimization="fair",
@@ -71,7 +94,7 @@ def torch_version(settings: WorkerSettings) -> str:
     """Return the version of torch that programs have in the sandbox of this machine."""
     limits = Limits(gpus=1 if settings.device == "cuda" else 0)
     program = Program("import torch\nprint(torch.__version__)", name="probe", device=settings.device, limits=limits)
-    (outcome,) = _run(Batch((program,)), settings, threading.Event())
+    (outcome,) = _run(Batch((program,)), settings)
     version = outcome.stdout.strip().partition("+")[0]
     if outcome.passed and version:
         return version
@@ -86,45 +109,98 @@ def add_task(app: Celery, settings: WorkerSettings) -> None:
     @app.task(name=TASK, bind=True)  # type: ignore[untyped-decorator] # Celery has no types
     def run_batch(task: Any, message: object) -> list[dict[str, Any]]:
         batch = decode_batch(message)
-        with _heartbeat(redis_client(app), task.request.id) as cancel:
-            return encode_outcomes(_run(batch, settings, cancel))
+        queue = task.request.delivery_info["routing_key"]
+        with _Report(redis_client(app), task.request.id, queue, is_live=batch.live) as report:
+            return encode_outcomes(_run(batch, settings, report))
 
 
-def _run(batch: Batch, settings: WorkerSettings, cancel: threading.Event) -> list[Outcome]:
+def _show(redis: Redis, queues: Sequence[str]) -> None:
+    """Show for `HEARTBEAT` seconds that a worker takes from these queues."""
+    with redis.pipeline() as pipeline:
+        pipeline.sadd(QUEUES, *queues)
+        for queue in queues:
+            pipeline.set(here_key(queue), "1", ex=HEARTBEAT)
+        pipeline.execute()
+
+
+def _run(batch: Batch, settings: WorkerSettings, report: _Report | None = None) -> list[Outcome]:
+    """Run a batch in the sandbox here. Raises `SandboxError` where its environment is not built here."""
+    built = {installation.environment.label: installation for installation in settings.environments}
+    if batch.environment and batch.environment not in built:
+        raise SandboxError(f"the environment {batch.environment} is not built here")
     return run(
         batch.programs,
         backend=settings.backend,
         isolation=batch.isolation,
         preload=batch.preload,
-        cancel=cancel,
+        cancel=report and report.cancel,
+        on_output=report and report.add_output,
+        on_outcome=report and report.add_outcome,
         python=settings.python,
         runtime=settings.runtime,
         image=settings.image,
+        environment=built.get(batch.environment),
+        packages=batch.packages,
         trust_gpu=settings.trust_gpu,
     )
 
 
-@contextlib.contextmanager
-def _heartbeat(redis: Redis, batch: str) -> Iterator[threading.Event]:
-    """Show each second that the batch is in good hands; give an event that is set once nobody waits for it."""
-    cancel, ended = threading.Event(), threading.Event()
+class _Report:
+    """Tells those who wait for a batch each second that it is in good hands, and of a live one what its programs print. `cancel` is set once nobody waits."""
 
-    def beat() -> None:
-        with contextlib.suppress(RedisError):  # a broker that is away has no news
-            redis.set(alive_key(batch), "1", ex=HEARTBEAT)
-            redis.set(started_key(batch), "1", ex=86_400)
-            if not redis.exists(wanted_key(batch)):
-                cancel.set()
+    def __init__(self, redis: Redis, batch: str, queue: str, *, is_live: bool) -> None:
+        self.cancel = threading.Event()
+        self._redis, self._batch, self._queue, self._is_live = redis, batch, queue, is_live
+        self._events: list[Event] = []
+        self._room: dict[int, int] = {}
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, name="heartbeat", daemon=True)
 
-    def watch() -> None:
-        while not ended.wait(_BEAT_SECONDS):
-            beat()
+    def __enter__(self) -> Self:
+        """Begin to tell."""
+        self._beat()
+        self._watcher.start()
+        return self
 
-    beat()
-    watcher = threading.Thread(target=watch, name="heartbeat", daemon=True)
-    watcher.start()
-    try:
-        yield cancel
-    finally:
-        ended.set()
-        watcher.join()
+    def __exit__(self, *_: object) -> None:
+        """Tell what is left."""
+        self._ended.set()
+        self._watcher.join(2 * HEARTBEAT)
+        self._beat()
+
+    def add_output(self, program: int, stream: Stream, text: str) -> None:
+        """Keep what a program of a live batch has printed until the next beat."""
+        with self._lock:
+            room = self._room.get(program, _MAX_LIVE)
+            if self._is_live and room > 0:
+                self._events.append(Event(program, stream, text[:room]))
+                self._room[program] = room - len(text)
+
+    def add_outcome(self, program: int, outcome: Outcome) -> None:
+        """Keep how a program of a live batch ended until the next beat."""
+        with self._lock:
+            if self._is_live:
+                self._events.append(Event(program, "end", outcome=outcome))
+
+    def _watch(self) -> None:
+        while not self._ended.wait(_LIVE_SECONDS if self._is_live else _BEAT_SECONDS):
+            self._beat()
+
+    def _beat(self) -> None:
+        with self._lock:
+            events, self._events = self._events, []
+        try:
+            with self._redis.pipeline() as pipeline:
+                pipeline.exists(wanted_key(self._batch))
+                pipeline.set(alive_key(self._batch), "1", ex=HEARTBEAT)
+                pipeline.set(busy_key(self._queue), "1", ex=HEARTBEAT)
+                pipeline.set(started_key(self._batch), "1", ex=_DAY)
+                if events:
+                    pipeline.rpush(output_key(self._batch), *map(encode_event, events))
+                    pipeline.expire(output_key(self._batch), _DAY)
+                if not pipeline.execute()[0]:
+                    self.cancel.set()
+        except RedisError:  # a broker that is away has no news
+            with self._lock:
+                self._events[:0] = events

@@ -81,6 +81,11 @@ class Environment:
         return hashlib.sha256("\n".join(map(str, self.pins)).encode()).hexdigest()[:12]
 
     @property
+    def label(self) -> str:
+        """Its name and digest: what tells a build of it from every other."""
+        return f"{self.name}-{self.digest}"
+
+    @property
     def has_own_torch(self) -> bool:
         """Whether it brings a build of torch, which its programs import instead of the sandbox's."""
         return "torch" in self.packages

@@ -25,7 +25,7 @@ class Installation:
     def folder(self, python: str = "") -> Path:
         """Return the folder for a version of Python, such as `3.11.2`; for this interpreter's where none is given."""
         major, minor = python.split(".")[:2] if python else map(str, sys.version_info[:2])
-        return self.store / f"{self.environment.name}-{self.environment.digest}-cp{major}{minor}"
+        return self.store / f"{self.environment.label}-cp{major}{minor}"
 
     def packages(self, python: str = "") -> Path:
         """Return the folder from which programs import; it is there when the environment is built."""

@@ -7,6 +7,10 @@ import os
 
 import sandbox
 from kb.cli.common import Failure, add_sandbox_options, make_parser
+from kb.corpus.environments import known_environments
+from kb.corpus.loader import entry_folders
+from kb.verify.environments import installation
+from sandbox.builds import is_built
 
 
 def parser() -> argparse.ArgumentParser:
@@ -47,6 +51,11 @@ def run(arguments: argparse.Namespace) -> int:
         from sandbox.cluster.worker import WorkerSettings, start_worker
     except ImportError as error:
         raise Failure(f"{error}; workers need more packages: pip install 'kb-torch[sandbox,cluster]'") from None
+    environments = []
+    if not (arguments.python or arguments.image):  # whoever names one knows its packages
+        backend = sandbox.choose(arguments.backend, sandbox.Options(runtime=arguments.runtime)).name
+        places = map(installation, known_environments(entry_folders()))
+        environments = [place for place in places if is_built(place, backend)]
     settings = WorkerSettings(
         device=arguments.device,
         concurrency=max(arguments.concurrency, 1),
@@ -56,6 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         python=arguments.python,
         trust_gpu=arguments.trust_gpu,
         redeliver_after=arguments.redeliver_after or REDELIVER_AFTER,
+        environments=tuple(environments),
     )
     try:
         return start_worker(arguments.broker, settings)

@@ -2,7 +2,6 @@
 
 import io
 import re
-import time
 from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
@@ -15,8 +14,10 @@ from tests.redis_server import WorkerProcess
 @pytest.fixture
 def worker(broker, tmp_path):
     process = WorkerProcess(broker.url, tmp_path / "worker.log", "--concurrency", "2")
-    yield process
-    process.stop()
+    try:
+        yield process
+    finally:
+        process.stop()
 
 
 def alike(text):
@@ -48,9 +49,7 @@ def test_table_ledger_and_status_are_those_of_one_machine(entries, broker, worke
     entries.write("fix-fails", cases=[Programs(fix="import torch\n\nassert torch.ones(3).sum() == 4\n")])
     names = ["good", "fix-fails", "--record"]
     here = verify(*names, "--backend", "process"), ledger(entries)
-    while verify("good/shapes", "--broker", broker.url)[0] != 0:
-        assert worker.process.poll() is None, worker.log
-        time.sleep(0.5)
+    broker.await_workers(worker)
     there = verify(*names, "--broker", broker.url), ledger(entries)
     assert there == here
     assert here[0][0] == 1

@@ -1,4 +1,4 @@
-"""A Redis of the test's own, and workers that take from it."""
+"""Workers that take from a Redis of the test's own."""
 
 import pytest
 
@@ -7,10 +7,13 @@ from tests.redis_server import WorkerProcess
 
 @pytest.fixture
 def make_worker(broker, tmp_path):
+    """Starts a worker; `ready=False` does not wait until it answers."""
     workers = []
 
-    def make(*options, url=broker.url):
-        workers.append(WorkerProcess(url, tmp_path / f"worker-{len(workers)}.log", *options))
+    def make(*options, ready=True):
+        workers.append(WorkerProcess(broker.url, tmp_path / f"worker-{len(workers)}.log", *options))
+        if ready:
+            broker.await_workers(*workers)
         return workers[-1]
 
     yield make

@@ -5,13 +5,15 @@ import random
 import signal
 import threading
 import time
+from importlib import metadata
 
 import pytest
 from kombu import Connection
 
 import sandbox
 from sandbox import Limits, Program, cluster
-from sandbox.cluster.app import TASK, make_app, queue_name
+from sandbox.cluster.app import TASK, Queue, make_app
+from tests.redis_server import WAIT, await_that
 
 pytestmark = [pytest.mark.redis, pytest.mark.torch, pytest.mark.slow]
 
@@ -20,16 +22,18 @@ def programs(count, source="print({n})", **options):
     return [Program(source.format(n=n), name=f"p{n}", group=f"g{n // 2}", **options) for n in range(count)]
 
 
-def wait_for_workers(broker, count=1):
-    app = make_app(broker.url)
-    while len(app.control.ping(timeout=1)) < count:
-        pass
-    app.close()
+def run(broker, asked, **options):
+    """The outcomes that workers give; a run in which nobody works ends."""
+    return cluster.run(asked, broker=broker.url, preload=(), patience=WAIT, **options)
+
+
+def only_queue(broker):
+    (queue,) = cluster.offers(broker.url)
+    return queue
 
 
 def test_outcomes_are_those_of_this_machine_in_the_same_order(broker, make_worker):
     make_worker("--concurrency", "2")
-    wait_for_workers(broker)
     asked = [
         *programs(5),
         Program("import sys\nprint('x', file=sys.stderr)\nraise ValueError('y')", name="fails"),
@@ -37,9 +41,7 @@ def test_outcomes_are_those_of_this_machine_in_the_same_order(broker, make_worke
     ]
     told = []
     here = sandbox.run(asked, backend="process", isolation="group", preload=())
-    there = cluster.run(
-        asked, broker=broker.url, preload=(), on_outcome=lambda index, outcome: told.append((index, outcome))
-    )
+    there = run(broker, asked, on_outcome=lambda index, outcome: told.append((index, outcome)))
     assert [(o.name, o.ended, o.exit_code, o.stdout, o.raised and o.raised.message) for o in there] == [
         (o.name, o.ended, o.exit_code, o.stdout, o.raised and o.raised.message) for o in here
     ]
@@ -61,30 +63,27 @@ def test_without_a_broker_it_is_said(broker):
 
 def test_a_machine_without_a_gpu_never_gets_a_cuda_batch(broker, make_worker):
     make_worker()
-    wait_for_workers(broker)
     with pytest.raises(cluster.ClusterError, match="no worker for cuda"):
         cluster.run(programs(1, device="cuda"), broker=broker.url, device="cuda")
 
 
 def test_setting_cancel_takes_back_what_is_queued_and_ends_what_runs(broker, make_worker):
     make_worker()
-    wait_for_workers(broker)
     cancel = threading.Event()
     threading.Timer(4, cancel.set).start()
-    outcomes = cluster.run(programs(6, "import time\ntime.sleep(15)"), broker=broker.url, preload=(), cancel=cancel)
+    outcomes = run(broker, programs(6, "import time\ntime.sleep(15)"), cancel=cancel)
     assert {outcome.ended for outcome in outcomes} == {"cancelled"}
-    (after,) = cluster.run(programs(1), broker=broker.url, preload=())
+    (after,) = run(broker, programs(1))
     assert after.stdout == "0\n"
 
 
 def test_a_batch_that_kills_its_process_twice_is_refused(broker, make_worker):
     make_worker("--concurrency", "2")
-    wait_for_workers(broker)
     killer = (
-        "import os, signal\nparent = os.getppid()\nwhile 'kb' not in open(f'/proc/{parent}/cmdline').read():\n"
+        "import os, signal\nparent = os.getppid()\nwhile 'kb\\0worker' not in open(f'/proc/{parent}/cmdline').read():\n"
         "    parent = int(open(f'/proc/{parent}/stat').read().rpartition(')')[2].split()[1])\nos.kill(parent, signal.SIGKILL)\nimport time\ntime.sleep(9)"
     )
-    outcomes = cluster.run([Program(killer, name="killer", group="k"), *programs(3)], broker=broker.url, preload=())
+    outcomes = run(broker, [Program(killer, name="killer", group="k"), *programs(3)])
     assert outcomes[0].ended == "refused"
     assert "WorkerLostError" in outcomes[0].detail
     assert [outcome.stdout for outcome in outcomes[1:]] == ["0\n", "1\n", "2\n"]
@@ -92,7 +91,6 @@ def test_a_batch_that_kills_its_process_twice_is_refused(broker, make_worker):
 
 def test_a_broker_that_loses_its_memory_gets_everything_again(broker, make_worker):
     make_worker()
-    wait_for_workers(broker)
 
     def restart():
         broker.stop()
@@ -101,9 +99,30 @@ def test_a_broker_that_loses_its_memory_gets_everything_again(broker, make_worke
 
     timer = threading.Timer(3, restart)
     timer.start()
-    outcomes = cluster.run(programs(8, "import time\ntime.sleep(1)\nprint({n})"), broker=broker.url, preload=())
-    timer.join()
+    outcomes = run(broker, programs(8, "import time\ntime.sleep(1)\nprint({n})"))
+    timer.join(WAIT)
+    assert not timer.is_alive()
     assert [outcome.stdout for outcome in outcomes] == [f"{n}\n" for n in range(8)]
+
+
+def test_a_batch_that_a_worker_took_and_never_began_is_sent_again(broker, make_worker):
+    """A worker that is killed right after it took a message leaves no trace of it: here the test takes it."""
+    version = metadata.version("torch").partition("+")[0]
+    waiting = f"{Queue(version, 'cpu').name}\x06\x166"
+    outcomes = []
+    runner = threading.Thread(target=lambda: outcomes.extend(run(broker, programs(4), torch=version)), daemon=True)
+    runner.start()
+    await_that(lambda: broker.client.rpop(waiting), runner.is_alive, "a batch is queued")
+    make_worker()
+    runner.join(WAIT)
+    assert [outcome.stdout for outcome in outcomes] == [f"{n}\n" for n in range(4)]
+
+
+def test_a_run_for_which_nobody_works_ends(broker):
+    outcomes = cluster.run(programs(2), broker=broker.url, torch="0.0", preload=(), patience=1)
+    assert [outcome.ended for outcome in outcomes] == ["refused", "refused"]
+    assert "no worker gave a sign of life for 1 s" in outcomes[0].detail
+    assert broker.client.keys("kb:wanted:*") == []
 
 
 def test_a_message_that_is_pickled_is_not_opened(broker, make_worker, tmp_path):
@@ -112,11 +131,9 @@ def test_a_message_that_is_pickled_is_not_opened(broker, make_worker, tmp_path):
             return open, (str(tmp_path / "opened"), "w")
 
     worker = make_worker()
-    wait_for_workers(broker)
-    version = cluster.client._only_version(make_app(broker.url), "cpu")
-    with Connection(broker.url) as connection, connection.SimpleQueue(queue_name(version, "cpu")) as queue:
+    with Connection(broker.url) as connection, connection.SimpleQueue(only_queue(broker).name) as queue:
         queue.put([[Opened()], {}, {}], serializer="pickle", headers={"task": TASK, "id": "0" * 32})
-    outcomes = cluster.run(programs(2), broker=broker.url, preload=())
+    outcomes = run(broker, programs(2))
     assert [outcome.ended for outcome in outcomes] == ["exit", "exit"]
     assert not (tmp_path / "opened").exists()
     assert worker.process.poll() is None
@@ -124,10 +141,7 @@ def test_a_message_that_is_pickled_is_not_opened(broker, make_worker, tmp_path):
 
 def test_a_batch_of_another_form_runs_nothing(broker, make_worker):
     make_worker()
-    wait_for_workers(broker)
-    app = make_app(broker.url)
-    version = cluster.client._only_version(app, "cpu")
-    result = app.send_task(TASK, [{"programs": "import os"}], queue=queue_name(version, "cpu"))
+    result = make_app(broker.url).send_task(TASK, [{"programs": "import os"}], queue=only_queue(broker).name)
     with pytest.raises(Exception, match="agreed form"):
         result.get(timeout=60)
 
@@ -135,7 +149,6 @@ def test_a_batch_of_another_form_runs_nothing(broker, make_worker):
 def test_workers_that_are_killed_paused_and_restarted_change_no_result(broker, make_worker):
     """At least fifty blows while the programs run; every outcome comes once and is that of a quiet run."""
     workers = [make_worker() for _ in range(3)]
-    wait_for_workers(broker, 3)
     asked = programs(60, "import time\ntime.sleep(0.3)\nprint({n})")
     done, told = threading.Event(), []
     blows = 0
@@ -152,7 +165,7 @@ def test_workers_that_are_killed_paused_and_restarted_change_no_result(broker, m
                 worker.signal(signal.SIGCONT)
             else:
                 worker.signal(signal.SIGKILL if blow == "kill" else signal.SIGTERM)
-                done.wait(0.5)
+                done.wait(0.5)  # so that one that was told to end meanwhile has a moment to
                 worker.stop()
                 worker.start()
             blows += 1
@@ -162,11 +175,11 @@ def test_workers_that_are_killed_paused_and_restarted_change_no_result(broker, m
     try:
         while blows < 50:
             told.clear()
-            outcomes = cluster.run(asked, broker=broker.url, preload=(), on_outcome=lambda index, _: told.append(index))
+            outcomes = run(broker, asked, on_outcome=lambda index, _: told.append(index))
             assert [outcome.stdout for outcome in outcomes] == [f"{n}\n" for n in range(60)], json.dumps(
                 [outcome.detail for outcome in outcomes if outcome.ended != "exit"]
             )
             assert sorted(told) == list(range(60))
     finally:
         done.set()
-        striker.join()
+        striker.join(WAIT)
