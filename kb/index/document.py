@@ -8,10 +8,8 @@ from kb.text.languages import LANGUAGES, Lang
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kb.corpus.entry import Bilingual, Case, Check, Edit, Entry
-    from kb.corpus.ledger import Ledgers, Record
+    from kb.corpus.entry import Bilingual, Case, Check, Edit, Entry, Runnable
+    from kb.corpus.ledger import Ledgers
 
 __all__ = [
     "Badge",
@@ -20,8 +18,10 @@ __all__ = [
     "CheckDocument",
     "EditDocument",
     "EntryDocument",
+    "EntryHead",
     "EntrySummary",
     "RelatedEntry",
+    "RunnableDocument",
     "changed_lines",
     "make_document",
     "make_summary",
@@ -38,34 +38,32 @@ class Badge(TypedDict):
     gpu: str
 
 
-class CaseDocument(TypedDict):
-    """One case: both programs, their difference, what the repro printed last, and where it was verified."""
+class RunnableDocument(TypedDict):
+    """What a case and a check have in common: what the programs need to run, and where they were verified."""
 
     id: str
     name: str
     device: str
     gpus: int
     os: str
+    state: str
+    badges: list[Badge]
+
+
+class CaseDocument(RunnableDocument):
+    """One case: both programs, their difference, and what the repro printed last."""
+
     repro: str
     fix: str
     diff: list[str]
     last_line: str
-    state: str
-    badges: list[Badge]
 
 
-class CheckDocument(TypedDict):
+class CheckDocument(RunnableDocument):
     """A program that tells causes apart, and what it printed last time."""
 
-    id: str
-    name: str
-    device: str
-    gpus: int
-    os: str
     program: str
     printed: str
-    state: str
-    badges: list[Badge]
 
 
 class ChangeDocument(TypedDict):
@@ -94,8 +92,8 @@ class RelatedEntry(TypedDict):
     title: dict[Lang, str]
 
 
-class EntrySummary(TypedDict):
-    """What a list of matches or entries needs of one."""
+class EntryHead(TypedDict):
+    """What a list of entries and the page of one have in common."""
 
     id: str
     topic: str
@@ -103,30 +101,27 @@ class EntrySummary(TypedDict):
     title: dict[Lang, str]
     answer: dict[Lang, str]
     explanations: dict[str, dict[Lang, str]]
-    generic: list[str]
     tags: list[str]
     also: list[str]
 
 
-class EntryDocument(TypedDict):
+class EntrySummary(EntryHead):
+    """What a list of matches or entries needs of one. `generic` are the messages that any Python program may print."""
+
+    generic: list[str]
+
+
+class EntryDocument(EntryHead):
     """One entry as pages and terminals show it."""
 
-    id: str
-    topic: str
-    kind: str
-    title: dict[Lang, str]
-    answer: dict[Lang, str]
     items: dict[Lang, list[ChangeDocument]]
     how_to_tell: dict[Lang, str]
     why: dict[Lang, str]
     messages: list[str]
-    explanations: dict[str, dict[Lang, str]]
     inspect: str
     edits: list[EditDocument]
     apis: list[str]
-    tags: list[str]
     sources: list[str]
-    also: list[str]
     related: list[RelatedEntry]
     cases: list[CaseDocument]
     checks: list[CheckDocument]
@@ -135,22 +130,15 @@ class EntryDocument(TypedDict):
 def make_document(entry: Entry, ledgers: Ledgers) -> EntryDocument:
     """Return the entry with the difference and the badges of each case. Related entries have no titles yet: `Index.document` adds them."""
     return {
-        "id": entry.id,
-        "topic": entry.topic,
-        "kind": entry.kind,
-        "title": _by_language(entry.title),
-        "answer": _by_language(entry.answer),
+        **_head(entry),
         "items": {lang: _items(entry, lang) for lang in LANGUAGES},
         "how_to_tell": {lang: entry.guidance[lang].how_to_tell for lang in LANGUAGES},
         "why": {lang: entry.guidance[lang].why for lang in LANGUAGES},
         "messages": [message.text for message in entry.messages],
-        "explanations": _explanations(entry),
         "inspect": entry.inspect,
         "edits": [_edit(edit) for edit in entry.edits],
         "apis": list(entry.apis),
-        "tags": list(entry.tags),
         "sources": list(entry.sources),
-        "also": list(entry.also),
         "related": [{"id": slug, "title": {}} for slug in entry.related],
         "cases": [_case_document(case, ledgers) for case in entry.cases],
         "checks": [_check_document(check, ledgers) for check in entry.checks],
@@ -159,17 +147,7 @@ def make_document(entry: Entry, ledgers: Ledgers) -> EntryDocument:
 
 def make_summary(entry: Entry) -> EntrySummary:
     """Return the summary of an entry."""
-    return {
-        "id": entry.id,
-        "topic": entry.topic,
-        "kind": entry.kind,
-        "title": _by_language(entry.title),
-        "answer": _by_language(entry.answer),
-        "explanations": _explanations(entry),
-        "generic": [message.text for message in entry.messages if message.is_generic],
-        "tags": list(entry.tags),
-        "also": list(entry.also),
-    }
+    return {**_head(entry), "generic": [message.text for message in entry.messages if message.is_generic]}
 
 
 def changed_lines(before: str, after: str, context: int = 1) -> list[str]:
@@ -186,42 +164,21 @@ def changed_lines(before: str, after: str, context: int = 1) -> list[str]:
     return lines
 
 
-def _case_document(case: Case, ledgers: Ledgers) -> CaseDocument:
-    from kb.templates.program_output import last_line
-
-    records = ledgers.records(case)
+def _head(entry: Entry) -> EntryHead:
     return {
-        "id": case.id,
-        "name": case.name,
-        "device": case.device,
-        "gpus": case.gpus,
-        "os": case.os,
-        "repro": case.repro.source,
-        "fix": case.fix.source,
-        "diff": changed_lines(case.repro.source, case.fix.source),
-        "last_line": last_line(records[0].printed) if records else "",
-        "state": ledgers.state(case),
-        "badges": _badges(records),
+        "id": entry.id,
+        "topic": entry.topic,
+        "kind": entry.kind,
+        "title": _by_language(entry.title),
+        "answer": _by_language(entry.answer),
+        "explanations": {message.text: _by_language(message.explain) for message in entry.messages if message.explain},
+        "tags": list(entry.tags),
+        "also": list(entry.also),
     }
 
 
-def _check_document(check: Check, ledgers: Ledgers) -> CheckDocument:
-    records = ledgers.records(check)
-    return {
-        "id": check.id,
-        "name": check.name,
-        "device": check.device,
-        "gpus": check.gpus,
-        "os": check.os,
-        "program": check.program.source,
-        "printed": records[0].printed if records else "",
-        "state": ledgers.state(check),
-        "badges": _badges(records),
-    }
-
-
-def _badges(records: Sequence[Record]) -> list[Badge]:
-    return [
+def _runnable(subject: Runnable, ledgers: Ledgers) -> RunnableDocument:
+    badges: list[Badge] = [
         {
             "torch": record.torch,
             "packages": dict(record.packages),
@@ -229,8 +186,38 @@ def _badges(records: Sequence[Record]) -> list[Badge]:
             "date": record.date,
             "gpu": record.gpu,
         }
-        for record in records
+        for record in ledgers.records(subject)
     ]
+    return {
+        "id": subject.id,
+        "name": subject.name,
+        "device": subject.device,
+        "gpus": subject.gpus,
+        "os": subject.os,
+        "state": ledgers.state(subject),
+        "badges": badges,
+    }
+
+
+def _case_document(case: Case, ledgers: Ledgers) -> CaseDocument:
+    from kb.templates.program_output import last_line
+
+    return {
+        **_runnable(case, ledgers),
+        "repro": case.repro.source,
+        "fix": case.fix.source,
+        "diff": changed_lines(case.repro.source, case.fix.source),
+        "last_line": last_line(_printed(case, ledgers)),
+    }
+
+
+def _check_document(check: Check, ledgers: Ledgers) -> CheckDocument:
+    return {**_runnable(check, ledgers), "program": check.program.source, "printed": _printed(check, ledgers)}
+
+
+def _printed(subject: Runnable, ledgers: Ledgers) -> str:
+    """Return what the newest record says that a case's repro or a check printed, or the empty string."""
+    return next((record.printed for record in ledgers.records(subject)), "")
 
 
 def _items(entry: Entry, lang: Lang) -> list[ChangeDocument]:
@@ -248,11 +235,6 @@ def _edit(edit: Edit) -> EditDocument:
         "message": edit.message,
         "where": edit.where,
     }
-
-
-def _explanations(entry: Entry) -> dict[str, dict[Lang, str]]:
-    """Return the line about the reader's values, in both languages, by the text of the message that captures them."""
-    return {message.text: _by_language(message.explain) for message in entry.messages if message.explain}
 
 
 def _by_language(text: Bilingual) -> dict[Lang, str]:

@@ -10,6 +10,7 @@ import os
 import shutil
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 from heapq import nlargest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,8 +30,8 @@ FOLDER = "fulltext"
 _MAX_POSTINGS = 6_000
 """The maximum number of postings read for one query."""
 
-_MAX_CACHED_POSTINGS = 200_000
-"""The maximum number of postings kept once read: 16 bytes each."""
+_MAX_CACHED_TERMS = 1_000
+"""The maximum number of terms whose postings are kept once read: 16 bytes a posting."""
 
 _MAX_TERMS = 60
 """The maximum number of terms of a query. Further terms of a long paste carry next to no information."""
@@ -88,10 +89,8 @@ class FullTextIndex:
             self._reader = whoosh_index.open_dir(folder).reader()
         except (whoosh_index.IndexError, OSError) as error:
             raise StorageError(f"{folder} cannot be read ({error})") from error
-        self._segments = list(self._reader.leaf_readers())
         self._vectors = vectors
-        self._postings_of: dict[str, tuple[Sequence[int], Sequence[float]]] = {}
-        self._cached = 0
+        self._postings = lru_cache(_MAX_CACHED_TERMS)(partial(_read_postings, list(self._reader.leaf_readers())))
 
     def search(self, weights: Mapping[str, float], limit: int) -> list[Candidate]:
         """Return the entries with the highest BM25F scores for these terms, best first; equals in the order of their slugs.
@@ -115,28 +114,22 @@ class FullTextIndex:
         best = [(-score, self._slug(document)) for document, score in scores.items() if score >= least]
         return [Candidate(slug, -score) for score, slug in sorted(best)[:limit]]
 
-    def _postings(self, term: str) -> tuple[Sequence[int], Sequence[float]]:
-        """Return the documents that have the term, and its saturated weight in each, from 0 to 1."""
-        postings = self._postings_of.get(term)
-        if postings is None:
-            documents, saturated = array("L"), array("d")
-            for segment, offset in self._segments:
-                if ("terms", term) in segment:
-                    matcher = segment.postings("terms", term)
-                    while matcher.is_active():
-                        weight = matcher.weight()
-                        documents.append(offset + matcher.id())
-                        saturated.append(weight / (weight + SATURATION))
-                        matcher.next()
-            if self._cached > _MAX_CACHED_POSTINGS:
-                self._postings_of.clear()
-                self._cached = 0
-            postings = self._postings_of[term] = documents, saturated
-            self._cached += len(documents)
-        return postings
-
     def _slug(self, document: int) -> str:
         return str(self._reader.stored_fields(document)["slug"])
+
+
+def _read_postings(segments: Sequence[Any], term: str) -> tuple[Sequence[int], Sequence[float]]:
+    """Return the documents that have the term, and its saturated weight in each, from 0 to 1."""
+    documents, saturated = array("L"), array("d")
+    for segment, offset in segments:
+        if ("terms", term) in segment:
+            matcher = segment.postings("terms", term)
+            while matcher.is_active():
+                weight = matcher.weight()
+                documents.append(offset + matcher.id())
+                saturated.append(weight / (weight + SATURATION))
+                matcher.next()
+    return documents, saturated
 
 
 def _merge_small(writer: Any, segments: Sequence[Any]) -> list[Any]:

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.corpus.entry import Entry
 
-__all__ = ["TABLES", "Speller", "index_words", "remove_words", "word_counts"]
+__all__ = ["TABLES", "Speller", "count_words", "word_counts"]
 
 TABLES = ("word_counts", "deletions")
 
@@ -65,8 +65,8 @@ class Speller:
 
     def _with_one_letter_more(self, variant: str) -> list[str]:
         """Return the most frequent known word that is the variant with one letter more."""
-        words = self._store.get("deletions", variant) or ()
-        return [min(words, key=lambda word: (-self._store.get("word_counts", word), word))] if words else []
+        counts = self._store.get("deletions", variant) or {}
+        return sorted(counts, key=lambda word: (-counts[word], word))[:1]
 
 
 def word_counts(entry: Entry) -> Counter[str]:
@@ -83,34 +83,18 @@ def word_counts(entry: Entry) -> Counter[str]:
     )
 
 
-def index_words(buffer: WriteBuffer, counts: Mapping[str, int]) -> None:
-    """Add the words of one entry."""
+def count_words(buffer: WriteBuffer, counts: Mapping[str, int], step: int = 1) -> None:
+    """Add the words of one entry to the index, or remove them (`step` is -1)."""
     for word, count in counts.items():
-        if not buffer.get("word_counts", word):
-            _change_deletions(buffer, word, is_new=True)
-        buffer.add("word_counts", word, count)
-
-
-def remove_words(buffer: WriteBuffer, counts: Mapping[str, int]) -> None:
-    """Remove the words of one entry."""
-    for word, count in counts.items():
-        buffer.add("word_counts", word, -count)
-        if not buffer.get("word_counts", word):
-            _change_deletions(buffer, word, is_new=False)
-
-
-def _change_deletions(buffer: WriteBuffer, word: str, *, is_new: bool) -> None:
-    if not _MIN_LETTERS <= len(word) <= _MAX_LETTERS:
-        return
-    for variant in set(_deletions(word)):
-        words = set(buffer.get("deletions", variant) or ())
-        (words.add if is_new else words.discard)(word)
-        buffer.put("deletions", variant, sorted(words))
+        buffer.count("word_counts", word, step * count)
+        if _MIN_LETTERS <= len(word) <= _MAX_LETTERS:
+            for variant in _deletions(word):
+                buffer.count("deletions", variant, step * count, word)
 
 
 def _deletions(word: str) -> list[str]:
     """Return the word with each of its letters left out."""
-    return [word[:at] + word[at + 1 :] for at in range(len(word))]
+    return list(dict.fromkeys(word[:at] + word[at + 1 :] for at in range(len(word))))
 
 
 def _is_near(left: str, right: str, most: int) -> bool:

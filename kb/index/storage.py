@@ -97,9 +97,16 @@ class WriteBuffer:
         """Set the value of the key; None or anything empty removes it."""
         self.changes[table][key] = value
 
-    def add(self, table: str, key: str, amount: int) -> None:
-        """Add to a counter; one that reaches zero is removed."""
-        self.put(table, key, (self.get(table, key) or 0) + amount)
+    def count(self, table: str, key: str, amount: int, member: str = "") -> None:
+        """Add to the counter of the key, or to that of a member of the key; one that reaches zero is removed."""
+        if member:
+            counts = self.get(table, key) or {}
+            counts[member] = counts.get(member, 0) + amount
+            if not counts[member]:
+                del counts[member]
+            self.put(table, key, counts)
+        else:
+            self.put(table, key, (self.get(table, key) or 0) + amount)
 
 
 def write_store(path: str, changes: Mapping[str, Mapping[str, Any]], previous: str = "") -> None:

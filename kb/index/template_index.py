@@ -8,25 +8,18 @@ of templates: this is the n-gram index of Zobel and Moffat (2006, section 4), wi
 from __future__ import annotations
 
 import contextlib
-import json
 import math
+import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 from kb.index.storage import Store, WriteBuffer
 from kb.templates.matcher import OPEN_TYPES, Alignment, Piece, Placeholder, align
 from kb.templates.template import Template, TemplateError, compile_template
 from kb.text.lexer import Token
 
-__all__ = [
-    "TABLES",
-    "TemplateHit",
-    "TemplateIndex",
-    "TemplateRecord",
-    "compile_messages",
-    "index_messages",
-    "remove_messages",
-]
+__all__ = ["TABLES", "TemplateHit", "TemplateIndex", "TemplateRecord", "count_messages"]
 
 TABLES = ("templates", "anchors", "first_words", "message_words")
 
@@ -39,10 +32,9 @@ _MAX_ALIGNMENTS = 4_000
 """The maximum number of alignments in one look-up. Real pastes need tens; the bound is for pastes made to be slow."""
 
 _MAX_CACHED = 20_000
-"""Records and lists of anchor shapes that are kept once read."""
+"""Records, and lists of the offsets of anchors, that are kept once read."""
 
-_Shape = tuple[int, ...]
-"""The shape of an anchor: the number of tokens before its first word, then the distance of each further word from the first."""
+_CLAUSE_END = re.compile(r"[:.,!] |\n")
 
 
 class TemplateRecord(NamedTuple):
@@ -80,9 +72,8 @@ class TemplateIndex:
 
     def __init__(self, store: Store | WriteBuffer, entries_with_messages: int) -> None:
         self._store = store
-        self._entries_with_messages = entries_with_messages
-        self._shapes: dict[str, list[_Shape]] = {}
-        self._records: dict[str, TemplateRecord] = {}
+        self._offsets = lru_cache(_MAX_CACHED)(partial(_read_offsets, store))
+        self._record = lru_cache(_MAX_CACHED)(partial(_read_record, store, entries_with_messages))
 
     def find(self, tokens: Sequence[Token]) -> list[TemplateHit]:
         """Return every complete match, in the order of the text; where none begins, the beginning of a template if only one entry has such a template."""
@@ -90,8 +81,8 @@ class TemplateIndex:
         hits: list[TemplateHit] = []
         alignments = 0
         candidates: dict[int, set[str]] = {}
-        for at, word in enumerate(words):
-            for start, template_id in self._candidates(words, at, word):
+        for at in range(len(words)):
+            for start, template_id in self._candidates(words, at):
                 candidates.setdefault(start, set()).add(template_id)
         for start, template_ids in sorted(candidates.items()):
             alignments += len(template_ids)
@@ -103,26 +94,14 @@ class TemplateIndex:
             hits += complete or _unique_prefix(aligned)
         return _without_shared_tails(hits)
 
-    def information(self, word: str) -> float:
-        """Return the information content of a word of the messages in nats."""
-        count = self._store.get("message_words", word) or 0
-        return round(math.log(1 + self._entries_with_messages / count), 1) if count else 0.0
-
-    def _candidates(self, words: Sequence[str], at: int, word: str) -> Iterator[tuple[int, str]]:
+    def _candidates(self, words: Sequence[str], at: int) -> Iterator[tuple[int, str]]:
         """Yield (start, template) for the anchors whose first word is the word at the index `at`."""
-        shapes = self._shapes.get(word)
-        if shapes is None:
-            shapes = _kept(
-                self._shapes,
-                word,
-                [tuple(map(int, shape.split())) for shape in self._store.get("first_words", word) or ()],
-            )
-        for before, *distances in shapes:
-            if before > at or (distances and at + distances[-1] >= len(words)):
-                continue
-            key = _anchor_key((before, *distances), [word, *(words[at + distance] for distance in distances)])
-            for template_id in self._store.get("anchors", key) or ():
-                yield at - before, template_id
+        for offsets in self._offsets(words[at]):
+            start = at - offsets[0]
+            if start >= 0 and start + offsets[-1] < len(words):
+                key = _anchor_key(offsets, [words[start + offset] for offset in offsets])
+                for template_id in self._store.get("anchors", key) or ():
+                    yield start, template_id
 
     def _word(self, token: Token) -> str:
         """Return the word to look up; of two sentences glued together, as in `not allowed.You can`, the last word of the first."""
@@ -131,90 +110,53 @@ class TemplateIndex:
             return first.lower()
         return token.text
 
-    def _record(self, template_id: str) -> TemplateRecord:
-        record = self._records.get(template_id)
-        if record is None:
-            slug, source, type_, pieces, is_tail, is_bare_type = self._store.get("templates", template_id)
-            pieces = tuple(Placeholder(*piece) if isinstance(piece, list) else piece for piece in pieces)
-            record = TemplateRecord(
-                template_id,
-                slug,
-                source,
-                type_,
-                pieces,
-                is_tail,
-                is_bare_type,
-                tuple(self.information(piece) for piece in pieces if isinstance(piece, str)),
-            )
-            _kept(self._records, template_id, record)
-        return record
+
+def _read_offsets(store: Store | WriteBuffer, word: str) -> list[tuple[int, ...]]:
+    """Return the offsets of the anchors whose first word it is."""
+    return [tuple(map(int, offsets.split())) for offsets in store.get("first_words", word) or ()]
 
 
-def compile_messages(messages: Sequence[str]) -> Iterator[Template]:
-    """Yield the compiled messages without those that cannot be compiled, which `kb check` reports."""
-    for message in messages:
-        with contextlib.suppress(TemplateError):
-            yield compile_template(message)
+def _read_record(store: Store | WriteBuffer, entries_with_messages: int, template_id: str) -> TemplateRecord:
+    slug, source, type_, pieces, is_tail, is_bare_type = store.get("templates", template_id)
+    pieces = tuple(Placeholder(*piece) if isinstance(piece, list) else piece for piece in pieces)
+    counts = [store.get("message_words", piece) or math.inf for piece in pieces if isinstance(piece, str)]
+    information = tuple(round(math.log(1 + entries_with_messages / count), 1) for count in counts)
+    return TemplateRecord(template_id, slug, source, type_, pieces, is_tail, is_bare_type, information)
 
 
-def index_messages(buffer: WriteBuffer, slug: str, messages: Sequence[str]) -> None:
-    """Add the messages of one entry."""
-    _change(buffer, slug, messages, 1)
-
-
-def remove_messages(buffer: WriteBuffer, slug: str, messages: Sequence[str]) -> None:
-    """Remove the messages of one entry, which have to be those that were added."""
-    _change(buffer, slug, messages, -1)
-
-
-def _change(buffer: WriteBuffer, slug: str, messages: Sequence[str], step: int) -> None:
+def count_messages(buffer: WriteBuffer, slug: str, messages: Sequence[str], step: int = 1) -> None:
+    """Add the messages of one entry to the index, or remove them (`step` is -1). Those that cannot be compiled are left out; `kb check` reports them."""
     words: set[str] = set()
     for number, (template, pieces, is_tail, is_bare_type) in enumerate(_rows(messages)):
         template_id = f"{slug} {number}"
         words.update(piece for piece in pieces if isinstance(piece, str))
         row = [slug, template.source, template.type, pieces, is_tail, is_bare_type]
         buffer.put("templates", template_id, row if step > 0 else None)
-        for shape, key in _anchors(pieces):
-            template_ids = set(buffer.get("anchors", key) or ())
-            (template_ids.add if step > 0 else template_ids.discard)(template_id)
-            buffer.put("anchors", key, sorted(template_ids))
-            shapes = dict(buffer.get("first_words", shape.word) or {})
-            shapes[shape.text] = shapes.get(shape.text, 0) + step
-            buffer.put("first_words", shape.word, {text: count for text, count in sorted(shapes.items()) if count})
+        for offsets, anchor_words in _anchors(pieces):
+            buffer.count("anchors", _anchor_key(offsets, anchor_words), step, template_id)
+            buffer.count("first_words", anchor_words[0], step, " ".join(map(str, offsets)))
     for word in words:
-        buffer.add("message_words", word, step)
-
-
-class _AnchorShape(NamedTuple):
-    word: str
-    text: str
+        buffer.count("message_words", word, step)
 
 
 def _rows(messages: Sequence[str]) -> Iterator[tuple[Template, tuple[Piece, ...], bool, bool]]:
     """Yield (template, pieces, is_tail, is_bare_type) for whole messages and then for their tails."""
-    tails: dict[str, tuple[Template, tuple[Piece, ...]]] = {}
-    for template in compile_messages(messages):
-        pieces = _closed(template.pieces)
-        if not pieces:
-            for name in _type_names(template):
-                yield template, (name,), False, True
-            continue
-        yield template, pieces, False, False
-        for tail in _tails(template):
-            tails.setdefault(json.dumps(tail), (template, tail))
-    for template, tail in tails.values():
-        yield template, tail, True, False
+    tails: dict[tuple[Piece, ...], Template] = {}
+    for message in messages:
+        with contextlib.suppress(TemplateError):
+            template = compile_template(message)
+            pieces = _closed(template.pieces)
+            if pieces:
+                yield template, pieces, False, False
+            else:
+                yield from ((template, (name,), False, True) for name in _type_names(template))
+            for tail in _tails(template):
+                tails.setdefault(tail, template)
+    yield from ((template, tail, True, False) for tail, template in tails.items())
 
 
-def _anchors(pieces: Sequence[Piece]) -> Iterator[tuple[_AnchorShape, str]]:
-    """Yield the anchors of a template, several if the number of tokens between its words may vary."""
-    for offsets, words in _word_offsets(pieces):
-        shape = (offsets[0], *(offset - offsets[0] for offset in offsets[1:]))
-        yield _AnchorShape(words[0], " ".join(map(str, shape))), _anchor_key(shape, words)
-
-
-def _word_offsets(pieces: Sequence[Piece]) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
-    """Return the offsets, in tokens, and the texts of the first words.
+def _anchors(pieces: Sequence[Piece]) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
+    """Return the anchors of a template: the offsets of its first words from its beginning, in tokens, and the words.
 
     Several numbers in a row may be one token of a size, as in `[{low:int}, {high:int}]`, so all counts of tokens are tried.
     """
@@ -237,8 +179,8 @@ def _word_offsets(pieces: Sequence[Piece]) -> list[tuple[tuple[int, ...], tuple[
     return list(dict.fromkeys((offsets, words) for _, offsets, words in variants if words))
 
 
-def _anchor_key(shape: Sequence[int], words: Sequence[str]) -> str:
-    return " ".join([*map(str, shape), *words])
+def _anchor_key(offsets: Sequence[int], words: Sequence[str]) -> str:
+    return " ".join([*map(str, offsets), *words])
 
 
 def _unique_prefix(hits: Sequence[TemplateHit]) -> list[TemplateHit]:
@@ -269,12 +211,8 @@ def _unnamed(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
 
 def _closed(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
     """Return the pieces without open placeholders at either end, which match anything."""
-    start, end = 0, len(pieces)
-    while start < end and _is_open(pieces[start]):
-        start += 1
-    while end > start and _is_open(pieces[end - 1]):
-        end -= 1
-    return tuple(pieces[start:end])
+    closed = [at for at, piece in enumerate(pieces) if not _is_open(piece)]
+    return tuple(pieces[closed[0] : closed[-1] + 1]) if closed else ()
 
 
 def _is_open(piece: Piece) -> bool:
@@ -289,28 +227,10 @@ def _type_names(template: Template) -> list[str]:
 
 def _tails(template: Template) -> Iterator[tuple[Piece, ...]]:
     """Yield what follows each clause of the message if it has enough words to differ from other messages."""
-    for clause in _clauses(template.source):
+    body = template.source.partition(": ")[2]
+    for end in _CLAUSE_END.finditer(body):
         with contextlib.suppress(TemplateError):
-            pieces = _closed(compile_template(clause).pieces)
-            if sum(isinstance(piece, str) for piece in pieces) >= _MIN_TAIL_WORDS and len(pieces) < len(
-                template.pieces
-            ):
+            pieces = _closed(compile_template(body[end.end() :]).pieces)
+            words = sum(isinstance(piece, str) for piece in pieces)
+            if words >= _MIN_TAIL_WORDS and len(pieces) < len(template.pieces):
                 yield pieces
-
-
-def _clauses(source: str) -> list[str]:
-    body = source.partition(": ")[2]
-    clauses = []
-    for mark in (": ", ". ", ", ", "! ", "\n"):
-        rest = body
-        while rest := rest.partition(mark)[2]:
-            clauses.append(rest)
-    return clauses
-
-
-def _kept(cache: dict[str, Any], key: str, value: Any) -> Any:
-    """Store a value in a bounded cache and return it."""
-    if len(cache) >= _MAX_CACHED:
-        cache.clear()
-    cache[key] = value
-    return value

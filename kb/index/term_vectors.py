@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 from kb.index.storage import Store, WriteBuffer
 
@@ -20,10 +21,9 @@ __all__ = [
     "Phrase",
     "Phrases",
     "TermVectors",
+    "count_terms",
     "entry_terms",
     "entry_texts",
-    "index_terms",
-    "remove_terms",
 ]
 
 TABLES = ("entry_terms", "document_frequency")
@@ -61,11 +61,6 @@ class EntryTerms(NamedTuple):
     vector: dict[str, float]
     phrases: list[tuple[str, list[str]]]
 
-    def distinct(self) -> set[str]:
-        """Return the terms that count for document frequencies: those of the vector, and the words of messages with a prefix."""
-        message_words = (MESSAGE_PREFIX + term for field, terms in self.phrases if field == "message" for term in terms)
-        return {*self.vector, *message_words}
-
 
 class Phrase(NamedTuple):
     """A title, alias or message of an entry: its field, its norm, and its terms.
@@ -102,25 +97,15 @@ class TermVectors:
     """Reads the terms of entries and the statistics of all terms."""
 
     def __init__(self, store: Store, size: int) -> None:
-        self._store, self._size = store, size
-        self._entries: dict[str, tuple[dict[str, float], Phrases]] = {}
-        self._idf: dict[str, float] = {}
+        self._store = store
+        self.idf = lru_cache(_MAX_CACHED_TERMS)(partial(_read_idf, store, size))
+        """Returns the inverse document frequency of a term in nats, as in BM25; a term that no entry contains has the highest."""
+        self._entry = lru_cache(_MAX_CACHED_ENTRIES)(partial(_read_entry, store, self.idf))
 
     def document_frequency(self, term: str) -> int:
         """Return the number of entries that contain the term."""
         count: int = self._store.get("document_frequency", term) or 0
         return count
-
-    def idf(self, term: str) -> float:
-        """Return the inverse document frequency of the term in nats, as in BM25; a term that no entry contains has the highest."""
-        idf = self._idf.get(term)
-        if idf is None:
-            count = self.document_frequency(term)
-            idf = math.log(1 + (self._size - count + 0.5) / (count + 0.5))
-            if len(self._idf) >= _MAX_CACHED_TERMS:
-                self._idf.clear()
-            self._idf[term] = idf
-        return idf
 
     def message_idf(self, word: str) -> float:
         """Return the inverse document frequency, among messages, of a word of an error message."""
@@ -134,20 +119,20 @@ class TermVectors:
         """Return the titles, aliases and messages of an entry."""
         return self._entry(slug)[1]
 
-    def _entry(self, slug: str) -> tuple[dict[str, float], Phrases]:
-        entry = self._entries.get(slug)
-        if entry is None:
-            vector, rows = self._store.get("entry_terms", slug)
-            phrases = Phrases([Phrase(field, self._norm(field, terms), terms) for field, terms in rows])
-            if len(self._entries) >= _MAX_CACHED_ENTRIES:
-                self._entries.clear()
-            entry = self._entries[slug] = vector, phrases
-        return entry
 
-    def _norm(self, field: str, terms: Sequence[str]) -> float:
+def _read_idf(store: Store, size: int, term: str) -> float:
+    count = store.get("document_frequency", term) or 0
+    return math.log(1 + (size - count + 0.5) / (count + 0.5))
+
+
+def _read_entry(store: Store, idf: Callable[[str], float], slug: str) -> tuple[dict[str, float], Phrases]:
+    def norm(field: str, terms: Sequence[str]) -> float:
         if field == "message":
-            return sum(self.message_idf(term) ** 2 for term in terms)
-        return math.sqrt(_NORM_OFFSET + sum(self.idf(term) ** 2 for term in terms))
+            return sum(idf(MESSAGE_PREFIX + term) ** 2 for term in terms)
+        return math.sqrt(_NORM_OFFSET + sum(idf(term) ** 2 for term in terms))
+
+    vector, rows = store.get("entry_terms", slug)
+    return vector, Phrases([Phrase(field, norm(field, terms), terms) for field, terms in rows])
 
 
 def entry_texts(entry: Entry) -> Iterator[tuple[str, str]]:
@@ -188,16 +173,8 @@ def entry_terms(entry: Entry, printed: Mapping[str, str]) -> EntryTerms:
     return EntryTerms(vector, phrases)
 
 
-def index_terms(buffer: WriteBuffer, slug: str, terms: EntryTerms) -> None:
-    """Add the terms of one entry."""
-    buffer.put("entry_terms", slug, terms)
-    for term in terms.distinct():
-        buffer.add("document_frequency", term, 1)
-
-
-def remove_terms(buffer: WriteBuffer, slug: str) -> None:
-    """Remove the terms of one entry."""
-    row: Any = buffer.get("entry_terms", slug)
-    for term in EntryTerms(*row).distinct():
-        buffer.add("document_frequency", term, -1)
-    buffer.put("entry_terms", slug, None)
+def count_terms(buffer: WriteBuffer, terms: EntryTerms, step: int = 1) -> None:
+    """Add the terms of one entry to the document frequencies, or remove them (`step` is -1)."""
+    message_words = (MESSAGE_PREFIX + term for field, terms_ in terms.phrases if field == "message" for term in terms_)
+    for term in {*terms.vector, *message_words}:
+        buffer.count("document_frequency", term, step)

@@ -21,6 +21,10 @@ from kb.index.storage import WriteBuffer, write_store
 __all__ = ["SlugConflictError", "write_generation"]
 
 
+_ENTRY_TABLES = ("documents", "summaries", "sources", "entry_terms")
+"""The tables with one row for each entry."""
+
+
 class SlugConflictError(Exception):
     """Two entries claim the same slug. Which of them gets it is decided among all entries."""
 
@@ -43,7 +47,11 @@ def write_generation(
     buffer = WriteBuffer(TABLES, previous.store if previous else None)
     meta = previous.meta if previous else Meta()
     for slug in removed:
-        meta = _remove(buffer, slug, meta)
+        meta = _count(buffer, slug, meta, -1)
+        for name in (slug, *buffer.get("documents", slug)["also"]):
+            buffer.put("redirects", name, None)
+        for table in _ENTRY_TABLES:
+            buffer.put(table, slug, None)
     has_slug_conflict |= _claim_slugs(buffer, added)
     if has_slug_conflict and previous:
         raise SlugConflictError
@@ -52,8 +60,12 @@ def write_generation(
     for entry in added:
         terms = term_vectors.entry_terms(entry, printed)
         vectors[entry.id] = terms.vector
-        term_vectors.index_terms(buffer, entry.id, terms)
-        meta = _add(buffer, entry, ledgers, meta)
+        messages = [message.text for message in entry.messages]
+        source = {"path": str(entry.path), "messages": messages, "words": spelling.word_counts(entry)}
+        rows = make_document(entry, ledgers), make_summary(entry), source, terms
+        for table, row in zip(_ENTRY_TABLES, rows, strict=True):
+            buffer.put(table, entry.id, row)
+        meta = _count(buffer, entry.id, meta, 1)
     changed = meta.changed + len({*removed, *vectors}) if previous else 0
     meta = meta._replace(changed=changed, has_slug_conflict=has_slug_conflict, manifest_digest=digest(manifest))
     buffer.put("meta", META_KEY, meta)
@@ -62,27 +74,14 @@ def write_generation(
     write_store(str(folder / STORE), buffer.changes, os.path.join(previous.folder, STORE) if previous else "")
 
 
-def _add(buffer: WriteBuffer, entry: Entry, ledgers: Ledgers, meta: Meta) -> Meta:
-    words = spelling.word_counts(entry)
-    messages = [message.text for message in entry.messages]
-    template_index.index_messages(buffer, entry.id, messages)
-    spelling.index_words(buffer, words)
-    buffer.put("documents", entry.id, make_document(entry, ledgers))
-    buffer.put("summaries", entry.id, make_summary(entry))
-    buffer.put("sources", entry.id, {"path": str(entry.path), "messages": messages, "words": words})
-    return meta._replace(size=meta.size + 1, with_messages=meta.with_messages + bool(messages))
-
-
-def _remove(buffer: WriteBuffer, slug: str, meta: Meta) -> Meta:
+def _count(buffer: WriteBuffer, slug: str, meta: Meta, step: int) -> Meta:
+    """Add what an entry contributes to the tables of all entries, or take it away (`step` is -1)."""
     source = buffer.get("sources", slug)
-    template_index.remove_messages(buffer, slug, source["messages"])
-    spelling.remove_words(buffer, source["words"])
-    term_vectors.remove_terms(buffer, slug)
-    for name in (slug, *buffer.get("documents", slug)["also"]):
-        buffer.put("redirects", name, None)
-    for table in ("documents", "summaries", "sources"):
-        buffer.put(table, slug, None)
-    return meta._replace(size=meta.size - 1, with_messages=meta.with_messages - bool(source["messages"]))
+    template_index.count_messages(buffer, slug, source["messages"], step)
+    spelling.count_words(buffer, source["words"], step)
+    term_vectors.count_terms(buffer, term_vectors.EntryTerms(*buffer.get("entry_terms", slug)), step)
+    with_messages = meta.with_messages + step * bool(source["messages"])
+    return meta._replace(size=meta.size + step, with_messages=with_messages)
 
 
 def _claim_slugs(buffer: WriteBuffer, entries: Sequence[Entry]) -> bool:

@@ -14,7 +14,7 @@ from kb.corpus.ledger import load_ledgers
 from kb.corpus.loader import Corpus, load
 from kb.lint.exemptions import apply_exemptions
 from kb.lint.ledger_checks import check_ledgers
-from kb.lint.rules import load_rules
+from kb.lint.rules import CHECKS, load_rules
 
 __all__ = ["check", "check_entry"]
 
@@ -24,11 +24,12 @@ _MIN_ENTRIES = 20
 
 def check_entry(entry: Entry, corpus: Corpus, name: str, ignore: Collection[str] = ()) -> list[Diagnostic]:
     """Return what breaks a rule in one entry; `name` is what the faults call its file."""
+    load_rules()
     return sorted(
-        Diagnostic(name, line, rule.id, what)
-        for rule in load_rules().values()
-        if rule.id not in ignore
-        for line, what in rule.find(entry, corpus)
+        Diagnostic(name, line, rule, what)
+        for find in CHECKS
+        for rule, line, what in find(entry, corpus)
+        if rule not in ignore
     )
 
 

@@ -5,13 +5,14 @@ The structure of a file is checked by `kb.corpus`, which reports KB001 to KB011 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kb.corpus.entry import Entry
 from kb.corpus.loader import Corpus
 
 __all__ = [
+    "CHECKS",
     "ELSEWHERE",
     "NUMBERING",
     "RULES",
@@ -22,22 +23,32 @@ __all__ = [
     "line_of",
     "load_rules",
     "rule",
+    "rules",
 ]
 
 Finding = tuple[int, str]
 """A line of the file, and a sentence that says what is wrong there and what to do."""
 
 
+Check = Callable[[Entry, Corpus], Iterator[Finding]]
+"""Yields what breaks one rule in an entry, given the corpus around it."""
+
+CheckOfSeveral = Callable[[Entry, Corpus], Iterator[tuple[str, int, str]]]
+"""Yields what breaks any of several rules in an entry: (rule, line, what)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A numbered rule; `find` yields what breaks it in an entry, given the corpus around it."""
+    """A numbered rule, in one sentence, and a line about it for its page."""
 
     id: str
     sentence: str
-    find: Callable[[Entry, Corpus], Iterator[Finding]]
+    explanation: str
 
 
 RULES: dict[str, Rule] = {}
+CHECKS: list[CheckOfSeveral] = []
+"""The functions that check an entry by the rules."""
 
 NUMBERING = {
     "KB001–KB011": "the structure of a file",
@@ -81,15 +92,26 @@ STRUCTURE = {
 }
 
 
-def rule(
-    id_: str, sentence: str
-) -> Callable[[Callable[[Entry, Corpus], Iterator[Finding]]], Callable[[Entry, Corpus], Iterator[Finding]]]:
-    """Register the decorated function as the rule of that number."""
+def rule(id_: str, sentence: str) -> Callable[[Check], Check]:
+    """Register the decorated function as the check of one rule; its docstring explains the rule."""
 
-    def register(find: Callable[[Entry, Corpus], Iterator[Finding]]) -> Callable[[Entry, Corpus], Iterator[Finding]]:
-        assert id_ not in RULES, id_
-        RULES[id_] = Rule(id_, sentence, find)
-        return find
+    def register(check: Check) -> Check:
+        rules({id_: (sentence, (check.__doc__ or "").strip())})(
+            lambda entry, corpus: ((id_, line, what) for line, what in check(entry, corpus))
+        )
+        return check
+
+    return register
+
+
+def rules(texts: Mapping[str, tuple[str, str]]) -> Callable[[CheckOfSeveral], CheckOfSeveral]:
+    """Register the decorated function as the check of several rules, whose sentences and explanations are given by number."""
+
+    def register(check: CheckOfSeveral) -> CheckOfSeveral:
+        assert RULES.keys().isdisjoint(texts), texts
+        RULES.update({id_: Rule(id_, *text) for id_, text in texts.items()})
+        CHECKS.append(check)
+        return check
 
     return register
 

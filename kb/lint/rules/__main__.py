@@ -18,7 +18,7 @@ def page() -> str:
     for name, sentence in all_sentences().items():
         lines += [f"**{name}** {sentence}"]
         if name in load_rules():
-            lines += [f"<br>{(load_rules()[name].find.__doc__ or '').strip()}"]
+            lines += [f"<br>{load_rules()[name].explanation}"]
         lines.append("")
     return "\n".join(lines[:-1]) + "\n"
 

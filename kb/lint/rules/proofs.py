@@ -8,18 +8,47 @@ from kb.corpus.entry import PROVED_BY_ASSERT, Case, Entry, Runnable
 from kb.corpus.environments import modules_required
 from kb.corpus.loader import Corpus
 from kb.corpus.programs import imported_packages
-from kb.lint.rules import Finding, rule
+from kb.lint.rules import rules
 from kb.lint.static_checks.assertions import assertions, same_assert
 from kb.lint.static_checks.checks import PACKAGES, check_program
 
 __all__ = ["PROOF_RULES", "proof_findings"]
 
-PROOF_RULES = ("KB021", "KB022", "KB023", "KB024", "KB025", "KB080", "KB081")
-"""The rules that decide whether a case that passes has proved something; `kb verify` checks them as well."""
+PROOF_RULES = {
+    "KB021": (
+        "A fix has an assert, and each of its asserts can fail.",
+        "No assert at all, or one whose form shows that it always holds: constants, an expression compared with itself.",
+    ),
+    "KB022": (
+        "The failing assert of a repro that prints no message, as of a silent pitfall or a symptom, is in its fix as well.",
+        "A run shows which of the asserts fails; before it, at least one has to be shared.",
+    ),
+    "KB023": (
+        "A program ends by itself: no exit, no kill, no handler at exit.",
+        "`sys.exit(0)` before the assert would look like success.",
+    ),
+    "KB024": (
+        "A program uses libraries as they are, and does not look into the interpreter that runs it.",
+        "Frames, code from text, replaced functions and comparisons: with these a program could fake its result. Only listed modules are imported.",
+    ),
+    "KB025": (
+        "A program neither hides nor handles warnings.",
+        "To silence a warning is no fix, and a repro shows the library's own warning.",
+    ),
+    "KB080": (
+        "The asserts of a fix are at its top level.",
+        "In a function, a `try`, a `with` or a condition an assert may never run, or its failure may be caught; a main guard and a `for` loop are fine.",
+    ),
+    "KB081": (
+        "A repro neither raises nor words nor prints an error itself.",
+        "The error has to come from the library: no `raise`, no exception that the program makes, no text that it gives to one.",
+    ),
+}
+"""The rules that decide whether a case that passes has proved something, each with what explains it; `kb verify` checks them as well."""
 
 
 def proof_findings(entry: Entry, subject: Runnable) -> Iterator[tuple[int, str, str]]:
-    """Yield (line of the file, rule, what) for each of these rules that a case or a check breaks."""
+    """Yield (line of the file, rule, what) for whatever breaks one of these rules in a case or a check."""
     blocks = subject.blocks.items()
     packages = PACKAGES
     modules = None if subject.image else modules_required(subject)
@@ -43,53 +72,9 @@ def _assert_findings(entry: Entry, case: Case) -> Iterator[tuple[int, str, str]]
         yield case.repro.line, "KB022", "no assert of this repro is in its fix; use the very same assert in both"
 
 
-def _broken(entry: Entry, rule_id: str) -> Iterator[Finding]:
+@rules(PROOF_RULES)
+def proofs(entry: Entry, _corpus: Corpus) -> Iterator[tuple[str, int, str]]:
+    """Yield what breaks one of these rules in the programs of an entry."""
     for subject in entry.runnables:
-        for line, broken, what in proof_findings(entry, subject):
-            if broken == rule_id:
-                yield line, what
-
-
-@rule("KB021", "A fix has an assert, and each of its asserts can fail.")
-def proves_nothing(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
-    """No assert at all, or one whose form shows that it always holds: constants, an expression compared with itself."""
-    return _broken(entry, "KB021")
-
-
-@rule(
-    "KB022",
-    "The failing assert of a repro that prints no message, as of a silent pitfall or a symptom, is in its fix as well.",
-)
-def assert_shared(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
-    """A run shows which of the asserts fails; before it, at least one has to be shared."""
-    return _broken(entry, "KB022")
-
-
-@rule("KB023", "A program ends by itself: no exit, no kill, no handler at exit.")
-def early_end(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
-    """`sys.exit(0)` before the assert would look like success."""
-    return _broken(entry, "KB023")
-
-
-@rule("KB024", "A program uses libraries as they are, and does not look into the interpreter that runs it.")
-def looks_inside(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
-    """Frames, code from text, replaced functions and comparisons: with these a program could fake its result. Only listed modules are imported."""
-    return _broken(entry, "KB024")
-
-
-@rule("KB025", "A program neither hides nor handles warnings.")
-def hides_warnings(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
-    """To silence a warning is no fix, and a repro shows the library's own warning."""
-    return _broken(entry, "KB025")
-
-
-@rule("KB080", "The asserts of a fix are at its top level.")
-def hidden_assert(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
-    """In a function, a `try`, a `with` or a condition an assert may never run, or its failure may be caught; a main guard and a `for` loop are fine."""
-    return _broken(entry, "KB080")
-
-
-@rule("KB081", "A repro neither raises nor words nor prints an error itself.")
-def own_error(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
-    """The error has to come from the library: no `raise`, no exception that the program makes, no text that it gives to one."""
-    return _broken(entry, "KB081")
+        for line, rule, what in proof_findings(entry, subject):
+            yield rule, line, what

@@ -332,7 +332,7 @@ def _killed(folder, cache, module, name, after):
 
 POINTS = [
     ("os", "link"),
-    ("kb.index.template_index", "index_messages"),
+    ("kb.index.template_index", "count_messages"),
     ("kb.index.writer", "write_fulltext"),
     ("whoosh.writing", "SegmentWriter.commit"),
     ("kb.index.writer", "write_store"),
