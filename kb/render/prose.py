@@ -10,6 +10,8 @@ from kb.render.terminal import wrap
 __all__ = ["blocks", "plain", "prose_lines", "sentence"]
 
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
+_BOLD = re.compile(r"(?<![0-9])\*\*|\*\*(?![0-9])")
+"""The marks of bold text; those of a power, as in 2**24, are text."""
 
 
 def blocks(markdown: str) -> Iterator[tuple[str, str]]:
@@ -21,7 +23,7 @@ def blocks(markdown: str) -> Iterator[tuple[str, str]]:
         markdown = _LINK.sub(_link_text, markdown)
     if "**" in markdown:
         parts = markdown.split("`")
-        markdown = "`".join(part if at % 2 else part.replace("**", "") for at, part in enumerate(parts))
+        markdown = "`".join(part if at % 2 else _BOLD.sub("", part) for at, part in enumerate(parts))
     mark, words = "", [""]
     for line in markdown.split("\n"):
         text = line.strip()
