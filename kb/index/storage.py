@@ -124,15 +124,20 @@ def write_store(path: str, changes: Mapping[str, Mapping[str, Any]], previous: s
 
             shutil.copyfile(previous, path)
             size += os.path.getsize(path)
-        with lmdb.open(path, subdir=False, lock=False, max_dbs=32, map_size=_MIN_MAP_BYTES + 4 * size) as environment:
-            tables = {table: environment.open_db(table.encode()) for table in encoded}
-            with environment.begin(write=True) as transaction:
-                for table, rows in encoded.items():
-                    for key, value in rows:
-                        if value:
-                            transaction.put(key, value, db=tables[table])
-                        else:
-                            transaction.delete(key, db=tables[table])
+        map_size = _MIN_MAP_BYTES + 4 * size
+        with (
+            lmdb.open(path, subdir=False, lock=False, max_dbs=32, map_size=map_size) as environment,
+            environment.begin(write=True) as transaction,
+        ):
+            for table, rows in encoded.items():
+                database = environment.open_db(
+                    table.encode(), txn=transaction
+                )  # without txn each would wait for the disk
+                for key, value in rows:
+                    if value:
+                        transaction.put(key, value, db=database)
+                    else:
+                        transaction.delete(key, db=database)
     except (lmdb.Error, OSError) as error:
         raise StorageError(f"{path} cannot be written ({error})") from error
 
