@@ -23,8 +23,11 @@ _MAX_KEY_BYTES = 500
 
 _MIN_MAP_BYTES = 1 << 26
 
-_open_environments: WeakValueDictionary[tuple[int, str], _Environment] = WeakValueDictionary()
-"""LMDB does not allow a process to open the same file twice."""
+_open_environments: WeakValueDictionary[str, _Environment] = WeakValueDictionary()
+"""LMDB does not allow a process to open the same file twice, nor a forked one to open what its parent has open.
+
+A forked process goes on with its parent's environments: without locks they are no more than a map of a file that never changes.
+"""
 
 
 class StorageError(Exception):
@@ -57,7 +60,7 @@ class Store:
 
     def __init__(self, path: str) -> None:
         """Open the file; raises `StorageError` if it is missing or is no LMDB file."""
-        key = os.getpid(), os.path.realpath(path)
+        key = os.path.realpath(path)
         environment = _open_environments.get(key)
         if environment is None:
             environment = _open_environments[key] = _Environment(path)

@@ -12,14 +12,13 @@ from kb.index.manager import open_index
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
-torch = pytest.importorskip("torch")
-
 REPOSITORY = Path(__file__).parents[3]
 DIES = "raise ValueError('Expected more than 1 value per channel when training, got input size torch.Size([1, 512])')\n"
 
 
 @pytest.fixture(autouse=True)
 def _index(tmp_path_factory, monkeypatch):
+    pytest.importorskip("torch")
     open_index()
     patient = tmp_path_factory.mktemp("patient")
     (patient / "sitecustomize.py").write_text(
