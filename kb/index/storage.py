@@ -24,7 +24,7 @@ _MAX_KEY_BYTES = 500
 _MIN_MAP_BYTES = 1 << 26
 
 _open_environments: WeakValueDictionary[str, _Environment] = WeakValueDictionary()
-"""LMDB does not allow a process to open the same file twice, nor a forked one to open what its parent has open.
+"""py-lmdb does not allow a process to open the same file twice, nor a forked one to open what its parent has open.
 
 A forked process goes on with its parent's environments: without locks they are no more than a map of a file that never changes.
 """
