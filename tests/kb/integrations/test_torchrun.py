@@ -1,14 +1,11 @@
 """Distributed programs: one process answers, the others say which, and torchrun's report names the program."""
 
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-from kb.index.manager import open_index
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
@@ -17,14 +14,8 @@ DIES = "raise ValueError('Expected more than 1 value per channel when training, 
 
 
 @pytest.fixture(autouse=True)
-def _index(tmp_path_factory, monkeypatch):
+def _torch(patient_index, monkeypatch):
     pytest.importorskip("torch")
-    open_index()
-    patient = tmp_path_factory.mktemp("patient")
-    (patient / "sitecustomize.py").write_text(
-        "import kb.integrations.crash_answer\nkb.integrations.crash_answer.SECONDS = 30\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", f"{patient}{os.pathsep}{REPOSITORY}")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
