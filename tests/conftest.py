@@ -105,6 +105,20 @@ def _own_cache(shared_cache, monkeypatch):
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
 
 
+@pytest.fixture(scope="session")
+def corpus():
+    """The entries that ship, read once for each process."""
+    from kb.corpus.loader import load
+
+    return load([REPOSITORY / "entries"])
+
+
+@pytest.fixture
+def no_shipped_entries(monkeypatch, tmp_path):
+    """Without the entries that ship, which take more than a second to read; those that KB_ENTRIES or an argument names are read."""
+    monkeypatch.setattr("kb.corpus.paths._PACKAGE", str(tmp_path / "elsewhere" / "kb"))
+
+
 @pytest.fixture
 def broker(tmp_path):
     """A Redis of the test's own, which it may stop and start again."""

@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kb.corpus.entry import Entry
 from kb.corpus.ledger import load_ledgers
-from kb.corpus.loader import entry_files
+from kb.corpus.loader import load
 from kb.corpus.parser import parse
 from kb.index.freshness import changed_paths, manifest
-from kb.index.generations import POINTER, PREFIX, checksum, current_generation, open_current
+from kb.index.generations import POINTER, PREFIX, current_generation, fingerprint, open_current
 from kb.index.reader import Index
 from kb.index.storage import StorageError
 from kb.index.writer import SlugConflictError, write_generation
@@ -78,14 +77,7 @@ def build_for_package(entries: Path, folder: Path) -> None:
     """Write the index that a package brings of its entries into the empty folder: the same bytes for the same entries."""
     random.seed(0)  # Whoosh names its files by chance
     use_jieba(str(folder.parent / "jieba"))
-    parsed, has_slug_conflict = _parse_all([str(entries)])
-    write_generation(
-        folder,
-        manifest([str(entries)], str(entries)),
-        parsed,
-        load_ledgers([entries]),
-        has_slug_conflict=has_slug_conflict,
-    )
+    _write_all(folder, manifest([str(entries)], str(entries)), [str(entries)])
 
 
 def _fill(folder: Path, wanted: str, folders: Sequence[str], starts: Sequence[Index]) -> BuildReport:
@@ -100,9 +92,16 @@ def _fill(folder: Path, wanted: str, folders: Sequence[str], starts: Sequence[In
         for path in folder.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     use_jieba(str(folder.parent.parent / "jieba"))
-    entries, has_slug_conflict = _parse_all(folders)
-    write_generation(folder, wanted, entries, load_ledgers(map(Path, folders)), has_slug_conflict=has_slug_conflict)
-    return BuildReport(built=True, from_scratch=True, parsed=tuple(entry.id for entry in entries))
+    return BuildReport(built=True, from_scratch=True, parsed=_write_all(folder, wanted, folders))
+
+
+def _write_all(folder: Path, wanted: str, folders: Sequence[str]) -> tuple[str, ...]:
+    """Write the generation of all entries into `folder` and return their slugs."""
+    paths = [Path(name) for name in folders]
+    corpus = load(paths)
+    has_slug_conflict = any(fault.rule == "KB011" for fault in corpus.faults)
+    write_generation(folder, wanted, list(corpus), load_ledgers(paths), has_slug_conflict=has_slug_conflict)
+    return tuple(corpus.entries)
 
 
 def _follow(folder: Path, wanted: str, folders: Sequence[str], previous: Index) -> tuple[str, ...] | None:
@@ -120,18 +119,6 @@ def _follow(folder: Path, wanted: str, folders: Sequence[str], previous: Index) 
 
 def _is_entry_file(path: str, folders: Sequence[str]) -> bool:
     return path.endswith(".md") and os.path.dirname(os.path.dirname(path)) in folders
-
-
-def _parse_all(folders: Sequence[str]) -> tuple[list[Entry], bool]:
-    """Return the entries that are valid, the first one of each slug, and whether several claim the same slug."""
-    entries: dict[str, Entry] = {}
-    has_slug_conflict = False
-    for path in (path for folder in folders for path in entry_files(Path(folder))):
-        entry, _ = parse(path)
-        if entry is not None:
-            has_slug_conflict |= entry.id in entries
-            entries.setdefault(entry.id, entry)
-    return list(entries.values()), has_slug_conflict
 
 
 @contextlib.contextmanager
@@ -166,7 +153,8 @@ def _check_owner(place: str) -> None:
 
 
 def _publish(place: str, folder: str) -> None:
-    files = {os.path.relpath(path, folder): _record(path) for path in _files(folder)}
+    paths = [os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in sorted(names)]
+    files = {os.path.relpath(path, folder): fingerprint(path) for path in paths}
     pointer = os.path.join(place, f"{POINTER}.{os.getpid()}")
     with open(pointer, "w", encoding="utf-8") as file:
         json.dump({"generation": os.path.basename(folder), "files": files}, file)
@@ -174,15 +162,6 @@ def _publish(place: str, folder: str) -> None:
     if os.path.isdir(target):
         shutil.rmtree(target)
     os.replace(pointer, target)
-
-
-def _files(folder: str) -> list[str]:
-    return [os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in sorted(names)]
-
-
-def _record(path: str) -> tuple[int, int, int]:
-    status = os.stat(path)
-    return status.st_size, status.st_mtime_ns, checksum(path)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ import zlib
 from kb.index.reader import Index
 from kb.index.storage import StorageError
 
-__all__ = ["POINTER", "PREFIX", "checksum", "current_generation", "open_current"]
+__all__ = ["POINTER", "PREFIX", "current_generation", "fingerprint", "open_current"]
 
 POINTER = "current.json"
 PREFIX = "generation-"
@@ -55,19 +55,18 @@ def current_generation(place: str) -> str:
     return folder if intact and files else ""
 
 
-def _is_intact(path: str, size: int, modified: int, expected: int) -> bool:
+def fingerprint(path: str) -> tuple[int, int, int]:
+    """Return the size of a file, its modification time in nanoseconds, and its CRC-32."""
     status = os.stat(path)
-    return (
-        stat.S_ISREG(status.st_mode)
-        and status.st_size == size
-        and (status.st_mtime_ns == modified or checksum(path) == expected)
-    )
-
-
-def checksum(path: str) -> int:
-    """Return the CRC-32 of a file."""
     checksum = 0
     with open(path, "rb") as file:
         while chunk := file.read(1 << 20):
             checksum = zlib.crc32(chunk, checksum)
-    return checksum
+    return status.st_size, status.st_mtime_ns, checksum
+
+
+def _is_intact(path: str, size: int, modified: int, checksum: int) -> bool:
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode) or status.st_size != size:
+        return False
+    return status.st_mtime_ns == modified or fingerprint(path)[2] == checksum

@@ -65,8 +65,8 @@ class Speller:
 
     def _with_one_letter_more(self, variant: str) -> list[str]:
         """Return the most frequent known word that is the variant with one letter more."""
-        counts = self._store.get("deletions", variant) or {}
-        return sorted(counts, key=lambda word: (-counts[word], word))[:1]
+        words = self._store.get("deletions", variant) or ()
+        return sorted(words, key=lambda word: (-self._store.get("word_counts", word), word))[:1]
 
 
 def word_counts(entry: Entry) -> Counter[str]:
@@ -86,10 +86,11 @@ def word_counts(entry: Entry) -> Counter[str]:
 def count_words(buffer: WriteBuffer, counts: Mapping[str, int], step: int = 1) -> None:
     """Add the words of one entry to the index, or remove them (`step` is -1)."""
     for word, count in counts.items():
+        was_known = bool(buffer.get("word_counts", word))
         buffer.count("word_counts", word, step * count)
-        if _MIN_LETTERS <= len(word) <= _MAX_LETTERS:
+        if was_known != bool(buffer.get("word_counts", word)) and _MIN_LETTERS <= len(word) <= _MAX_LETTERS:
             for variant in _deletions(word):
-                buffer.count("deletions", variant, step * count, word)
+                buffer.count("deletions", variant, step, word)
 
 
 def _deletions(word: str) -> list[str]:

@@ -23,8 +23,11 @@ _MAX_KEY_BYTES = 500
 
 _MIN_MAP_BYTES = 1 << 26
 
-_open_environments: WeakValueDictionary[tuple[int, str], _Environment] = WeakValueDictionary()
-"""LMDB does not allow a process to open the same file twice."""
+_open_environments: WeakValueDictionary[str, _Environment] = WeakValueDictionary()
+"""py-lmdb does not allow a process to open the same file twice, nor a forked one to open what its parent has open.
+
+A forked process goes on with its parent's environments: without locks they are no more than a map of a file that never changes.
+"""
 
 
 class StorageError(Exception):
@@ -57,7 +60,7 @@ class Store:
 
     def __init__(self, path: str) -> None:
         """Open the file; raises `StorageError` if it is missing or is no LMDB file."""
-        key = os.getpid(), os.path.realpath(path)
+        key = os.path.realpath(path)
         environment = _open_environments.get(key)
         if environment is None:
             environment = _open_environments[key] = _Environment(path)
@@ -124,15 +127,20 @@ def write_store(path: str, changes: Mapping[str, Mapping[str, Any]], previous: s
 
             shutil.copyfile(previous, path)
             size += os.path.getsize(path)
-        with lmdb.open(path, subdir=False, lock=False, max_dbs=32, map_size=_MIN_MAP_BYTES + 4 * size) as environment:
-            tables = {table: environment.open_db(table.encode()) for table in encoded}
-            with environment.begin(write=True) as transaction:
-                for table, rows in encoded.items():
-                    for key, value in rows:
-                        if value:
-                            transaction.put(key, value, db=tables[table])
-                        else:
-                            transaction.delete(key, db=tables[table])
+        map_size = _MIN_MAP_BYTES + 4 * size
+        with (
+            lmdb.open(path, subdir=False, lock=False, max_dbs=32, map_size=map_size) as environment,
+            environment.begin(write=True) as transaction,
+        ):
+            for table, rows in encoded.items():
+                database = environment.open_db(
+                    table.encode(), txn=transaction
+                )  # without txn each would wait for the disk
+                for key, value in rows:
+                    if value:
+                        transaction.put(key, value, db=database)
+                    else:
+                        transaction.delete(key, db=database)
     except (lmdb.Error, OSError) as error:
         raise StorageError(f"{path} cannot be written ({error})") from error
 

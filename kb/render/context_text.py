@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kb.inspection.mismatch import Mismatch, find_mismatch
 from kb.render.strings import STRINGS
 from kb.render.terminal import columns, visible
 
@@ -10,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.index.document import EntryDocument
     from kb.inspection.crash_context import CrashContext
+    from kb.inspection.mismatch import Mismatch
     from kb.inspection.operands import Operand
     from kb.text.languages import Lang
 
@@ -21,7 +21,11 @@ _MAX_CODE = 60
 
 def entry_mismatch(document: EntryDocument, context: CrashContext | None) -> Mismatch | None:
     """Return which operand does not fit in the respect that the entry is about."""
-    return find_mismatch(document["inspect"], context) if context and document["inspect"] else None
+    if context is None or not document["inspect"]:
+        return None
+    from kb.inspection.mismatch import find_mismatch  # a paste has no context
+
+    return find_mismatch(document["inspect"], context)
 
 
 def operand_lines(context: CrashContext | None, mismatch: Mismatch | None, aspect: str, lang: Lang) -> list[str]:

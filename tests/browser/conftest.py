@@ -1,12 +1,11 @@
 """Fixtures: the small corpus behind a real server on loopback, and pages in Chromium that fail on any script error."""
 
-import threading
 from types import SimpleNamespace
 
 import pytest
-from werkzeug.serving import make_server
 
 from tests import small_corpus
+from tests.served import served
 from webapp import create_app
 from webapp.snapshot import SnapshotProvider
 
@@ -37,13 +36,8 @@ def site(tmp_path_factory):
                 "MISSES": misses,
             }
         )
-        server = make_server("127.0.0.1", 0, app, threaded=True)
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join(10)
-        server.server_close()
+        with served(app) as address:
+            yield address
 
 
 def pretend_to_run(case, *, backend, cancel, on_output, on_outcome):

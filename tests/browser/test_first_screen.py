@@ -1,12 +1,10 @@
 """With the shipped entries: what to do and the first change are on the first screen, whatever the entry's size."""
 
 import re
-import threading
 
 import pytest
-from werkzeug.serving import make_server
 
-from kb.corpus.loader import load
+from tests.served import served
 from webapp import create_app
 
 pytestmark = pytest.mark.browser
@@ -29,17 +27,17 @@ VALUES = {
 }
 
 
-def entries_of_all_sizes():
+def entries_of_all_sizes(corpus):
     """Return (slug, paste) of entries from the shortest to the longest page; each paste ends in the entry's newest message."""
-    entries = sorted((entry for entry in load() if entry.messages), key=lambda entry: len(entry.prose("en")))
+    entries = sorted((entry for entry in corpus if entry.messages), key=lambda entry: len(entry.prose("en")))
     step = max(1, (len(entries) - 1) // (ENTRIES - 1))
     return [(entry.id, TRACEBACK + printed(entry.messages[0].text)) for entry in entries[::step][:ENTRIES]]
 
 
-def symptoms(locale):
+def symptoms(corpus, locale):
     """Return (slug, question) of all entries about a symptom, which say how to tell the causes apart before they list them."""
     lang = "zh" if locale.startswith("zh") else "en"
-    return [(entry.id, entry.aliases[lang][0]) for entry in load() if entry.kind == "symptom"]
+    return [(entry.id, entry.aliases[lang][0]) for entry in corpus if entry.kind == "symptom"]
 
 
 def printed(template):
@@ -50,20 +48,17 @@ def printed(template):
 def shipped(shared_cache):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", shared_cache)
-        server = make_server("127.0.0.1", 0, create_app({"RATE": "", "MISSES": ""}), threaded=True)
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join(10)
-        server.server_close()
+        with served(create_app({"RATE": "", "MISSES": ""})) as address:
+            yield address
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
-def test_answer_and_first_change_begin_on_the_first_screen(browser, shipped, width, height, locale):
-    in_words = symptoms(locale)  # whose checks stand before the causes, so that the first change in words is what fits
-    pastes = entries_of_all_sizes() + in_words
+def test_answer_and_first_change_begin_on_the_first_screen(browser, corpus, shipped, width, height, locale):
+    in_words = symptoms(
+        corpus, locale
+    )  # whose checks stand before the causes, so that the first change in words is what fits
+    pastes = entries_of_all_sizes(corpus) + in_words
     assert len(pastes) > 10
     context = browser.new_context(viewport={"width": width, "height": height}, locale=locale, reduced_motion="reduce")
     page = context.new_page()

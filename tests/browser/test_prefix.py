@@ -1,13 +1,11 @@
 """The site below a path of a host that it shares, in Chromium: nothing that a page needs is sought beside it."""
 
-import threading
-
 import pytest
-from werkzeug.serving import make_server
 
 from tests import small_corpus
 from tests.browser.conftest import pretend_to_run
 from tests.proxy import PREFIX, Proxy
+from tests.served import served
 from webapp import create_app
 
 pytestmark = pytest.mark.browser
@@ -31,13 +29,8 @@ def below_a_path(tmp_path_factory):
                 "MISSES": str(folder / "misses.sqlite"),
             }
         )
-        server = make_server("127.0.0.1", 0, Proxy(app, cuts=True, tells_prefix=False), threaded=True)
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}{PREFIX}"
-        server.shutdown()
-        thread.join(10)
-        server.server_close()
+        with served(Proxy(app, cuts=True, tells_prefix=False)) as address:
+            yield f"{address}{PREFIX}"
 
 
 @pytest.fixture

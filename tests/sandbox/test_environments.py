@@ -80,6 +80,7 @@ def test_the_environments_that_ship_are_locked_and_fit_the_sandboxs_torch():
     assert {environment.name for environment in environments if not environment.on_request} == {"ecosystem"}
 
 
+@pytest.mark.slow
 def test_it_is_built_once_and_programs_import_from_it(tiny):
     said = []
     assert not is_built(tiny, "process")
@@ -117,6 +118,7 @@ def test_a_sandbox_has_it_read_only(tiny, backend):
         remove(tiny)
 
 
+@pytest.mark.slow
 def test_a_wheel_that_is_not_the_locked_one_is_refused(tiny, tmp_path):
     other = parse_environment("tiny-test", tiny_environment.definition(), f"kb-tiny==1.5{HASH}\n")
     with pytest.raises(sandbox.SandboxError, match="pip cannot install"):
@@ -124,6 +126,7 @@ def test_a_wheel_that_is_not_the_locked_one_is_refused(tiny, tmp_path):
     assert not any((tmp_path / "store").iterdir())
 
 
+@pytest.mark.slow
 def test_a_module_that_no_package_brings_is_refused(tiny, tmp_path):
     pins = tiny.environment.pins
     wrong = parse_environment(

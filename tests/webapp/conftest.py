@@ -1,6 +1,7 @@
 """Fixtures: the application over a small corpus, and a client for it."""
 
 import pytest
+from jinja2 import FileSystemBytecodeCache
 
 from tests import small_corpus
 from webapp import create_app
@@ -19,10 +20,18 @@ def snapshots(entries, tmp_path_factory):
         return SnapshotProvider([entries], refresh_seconds=0)
 
 
+@pytest.fixture(scope="session")
+def compiled_templates(tmp_path_factory):
+    """What all applications of the test run compile once: each has templates of its own."""
+    return FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
+
+
 @pytest.fixture
-def make_app(snapshots):
+def make_app(snapshots, compiled_templates):
     def make(**config):
-        return create_app({"TESTING": True, "SNAPSHOTS": snapshots, "RATE": "", **config})
+        app = create_app({"TESTING": True, "SNAPSHOTS": snapshots, "RATE": "", **config})
+        app.jinja_env.bytecode_cache = compiled_templates
+        return app
 
     return make
 

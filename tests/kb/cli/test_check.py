@@ -8,6 +8,8 @@ import pytest
 from kb.cli import main
 from tests.entry_factory import EntryFactory
 
+pytestmark = pytest.mark.usefixtures("no_shipped_entries")
+
 
 @pytest.fixture
 def known(entries, monkeypatch):
@@ -95,7 +97,8 @@ def test_two_folders_may_be_checked_together(tmp_path, capsys):
         (["--base", "no-such-revision"], "git: "),
     ],
 )
-def test_what_cannot_be_done_is_one_line(arguments, said, capsys):
+def test_what_cannot_be_done_is_one_line(known, arguments, said, capsys):
+    known.write("one")
     status, out, err = checked(capsys, *arguments)
     assert (status, out) == (2, "")
     assert said in err

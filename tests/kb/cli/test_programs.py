@@ -12,7 +12,7 @@ pytestmark = pytest.mark.torch
 
 
 @pytest.fixture
-def folder(entries, monkeypatch):
+def folder(entries, monkeypatch, no_shipped_entries):
     """A folder of entries that KB_ENTRIES names, with an entry that has a case and a check, and a symptom."""
     monkeypatch.setenv("KB_ENTRIES", str(entries.folder))
     entries.write(checks=[CheckProgram("shapes"), CheckProgram("on-gpu", "device=cuda")])

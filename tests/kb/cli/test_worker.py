@@ -58,7 +58,10 @@ def test_table_ledger_and_status_are_those_of_one_machine(entries, broker, worke
 @pytest.mark.parametrize(
     "options", [["--python", "python3"], ["--backend", "docker"], ["--image", "x"], ["--trust-gpu"]]
 )
-def test_the_workers_choose_their_sandbox_themselves(options, capsys):
+@pytest.mark.usefixtures("no_shipped_entries")
+def test_the_workers_choose_their_sandbox_themselves(entries, options, capsys, monkeypatch):
+    entries.write("one")
+    monkeypatch.setenv("KB_ENTRIES", str(entries.folder))
     assert main(["verify", "--broker", "redis://127.0.0.1:1/0", *options]) == 2
     assert "the workers choose their sandbox" in capsys.readouterr().err
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from jsonschema_rs import meta
 
 from kb.corpus.front_matter import schema
-from kb.corpus.loader import load
 from kb.corpus.parser import parse, parse_text, parse_unfinished
 from kb.corpus.sections import prose_lines
 from tests.entry_factory import CheckProgram, Programs, entry_text
@@ -178,8 +177,7 @@ def test_the_schema_is_valid_and_agrees_with_what_is_accepted(good_entry):
     assert json.loads(json.dumps(schema())) == schema()
 
 
-def test_every_shipped_entry_is_whole():
-    corpus = load()
+def test_every_shipped_entry_is_whole(corpus):
     assert corpus.faults == ()
     assert len(corpus) >= 12
 

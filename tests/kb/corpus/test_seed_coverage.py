@@ -1,17 +1,16 @@
 """Every item of the founding documents is answered by an entry, and the table says by which."""
 
-from kb.corpus.loader import load
 from kb.corpus.seed_coverage import answers, table
 from tests.conftest import REPOSITORY
 
 ENTRIES = REPOSITORY / "entries"
 
 
-def test_every_item_is_answered():
-    assert [item for item, slugs in answers(load(), ENTRIES).items() if not slugs] == []
+def test_every_item_is_answered(corpus):
+    assert [item for item, slugs in answers(corpus, ENTRIES).items() if not slugs] == []
 
 
-def test_every_source_is_an_item_of_the_list():
+def test_every_source_is_an_item_of_the_list(corpus):
     import yaml
 
     known = {
@@ -19,10 +18,10 @@ def test_every_source_is_an_item_of_the_list():
         for document, about in yaml.safe_load((ENTRIES / "seeds.yaml").read_text("utf-8")).items()
         for item in about["items"]
     }
-    assert set(answers(load(), ENTRIES)) == known
+    assert set(answers(corpus, ENTRIES)) == known
 
 
-def test_the_table_is_up_to_date():
-    assert (ENTRIES / "SEEDS.md").read_text("utf-8") == table(load(), ENTRIES), (
+def test_the_table_is_up_to_date(corpus):
+    assert (ENTRIES / "SEEDS.md").read_text("utf-8") == table(corpus, ENTRIES), (
         "make it anew: python -m kb.corpus.seed_coverage > entries/SEEDS.md"
     )

@@ -191,9 +191,9 @@ def test_threads_and_forked_processes_share_an_index(opened):
     assert answers == ["first-entry"] * 8
     context = multiprocessing.get_context("fork")
     results = context.Queue()
-    process = context.Process(target=lambda: results.put(first(index)))
+    process = context.Process(target=lambda: results.put((first(index), first(opened()), opened().folder)))
     process.start()
-    assert results.get(timeout=60) == "first-entry"
+    assert results.get(timeout=60) == ("first-entry", "first-entry", index.folder)
     process.join()
 
 

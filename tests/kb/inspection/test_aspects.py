@@ -1,7 +1,6 @@
 """What entries may say of their message is what the comparison knows."""
 
 from kb.corpus.front_matter import schema
-from kb.corpus.loader import load
 from kb.inspection.mismatch import ASPECTS
 
 
@@ -9,5 +8,5 @@ def test_the_schema_lists_the_aspects():
     assert set(schema()["properties"]["inspect"]["enum"]) == set(ASPECTS)
 
 
-def test_every_aspect_is_that_of_an_entry():
-    assert {entry.inspect for entry in load().entries.values()} - {""} == set(ASPECTS)
+def test_every_aspect_is_that_of_an_entry(corpus):
+    assert {entry.inspect for entry in corpus.entries.values()} - {""} == set(ASPECTS)

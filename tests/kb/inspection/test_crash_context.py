@@ -7,8 +7,13 @@ from kb.inspection.operands import describe
 
 pytestmark = pytest.mark.torch
 
-torch = pytest.importorskip("torch")
-nn = torch.nn
+
+@pytest.fixture(scope="module", autouse=True)
+def _torch():
+    """Import torch for these tests alone: `make quick` collects them as well."""
+    global torch, nn  # noqa: PLW0603
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
 
 
 def context_of(call, **where):
@@ -21,18 +26,6 @@ def names(operands):
     return [operand.name for operand in operands]
 
 
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(8, 4)
-        self.blocks = nn.ModuleList([nn.Linear(4, 4)])
-
-    def forward(self, x):
-        return self.blocks[0](
-            self.fc(x.double())
-        )  # fmt: skip
-
-
 def test_the_operands_of_a_sum_are_named_as_written():
     left, table = torch.ones(3, 4), {"right": torch.ones(3, 5, requires_grad=True)}
     context = context_of(lambda: left + table["right"])
@@ -43,6 +36,17 @@ def test_the_operands_of_a_sum_are_named_as_written():
 
 
 def test_of_an_expression_over_several_lines_the_part_that_failed_is_meant():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(8, 4)
+            self.blocks = nn.ModuleList([nn.Linear(4, 4)])
+
+        def forward(self, x):
+            return self.blocks[0](
+                self.fc(x.double())
+            )  # fmt: skip
+
     context = context_of(lambda: Net()(torch.ones(2, 8)))
     assert context.expression.code == "self.fc(x.double())"
     assert context.layer == "self.fc"
@@ -116,34 +120,32 @@ class Spy:
     __hash__ = object.__hash__
 
 
-class SpyTensor(torch.Tensor):
-    """A tensor that would be asked about each of its attributes."""
-
-    ran = False
-
-    @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
-        SpyTensor.ran = True
-        return super().__torch_function__(func, types, args, kwargs or {})
-
-
-class SpyModule(nn.Module):
-    """A module that would be asked for its layers."""
-
-    ran = False
-
-    def __getattr__(self, name):
-        SpyModule.ran = True
-        return super().__getattr__(name)
-
-    def named_modules(self, *args, **kwargs):
-        SpyModule.ran = True
-        return super().named_modules(*args, **kwargs)
-
-    parameters = named_parameters = __repr__ = named_modules
-
-
 def test_none_of_the_programs_own_code_is_run():
+    class SpyTensor(torch.Tensor):
+        """A tensor that would be asked about each of its attributes."""
+
+        ran = False
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            SpyTensor.ran = True
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    class SpyModule(nn.Module):
+        """A module that would be asked for its layers."""
+
+        ran = False
+
+        def __getattr__(self, name):
+            SpyModule.ran = True
+            return super().__getattr__(name)
+
+        def named_modules(self, *args, **kwargs):
+            SpyModule.ran = True
+            return super().named_modules(*args, **kwargs)
+
+        parameters = named_parameters = __repr__ = named_modules
+
     spy, tensor, module, other = Spy(), torch.ones(3).as_subclass(SpyTensor), SpyModule(), torch.ones(4)
     module.fc = nn.Linear(3, 4)
 

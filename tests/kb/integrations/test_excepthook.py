@@ -1,6 +1,7 @@
 """kb.install(): a dying program is answered under its traceback, and never dies worse for it."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -196,20 +197,24 @@ def spoil_file(cache):
     return cache / "file"
 
 
-def spoil_index(cache):
-    from kb.index.manager import build_index
+def copy_of_index(cache):
+    built = Path(open_index().folder).parent
+    shutil.copytree(built, cache / built.name)
+    return cache
 
-    index = build_index(cache=cache)
-    (Path(index.folder) / "index.mdb").write_bytes(b"\0" * 100)
+
+def spoil_index(cache):
+    next(copy_of_index(cache).rglob("index.mdb")).write_bytes(b"\0" * 100)
     return cache
 
 
 def spoil_pointer(cache):
-    from kb.index.manager import build_index
-
-    build_index(cache=cache)
-    next(cache.rglob("current.json")).write_text("gone")
+    next(copy_of_index(cache).rglob("current.json")).write_text("gone")
     return cache
+
+
+def test_a_good_index_that_was_copied_is_answered_from(tmp_path):
+    assert SLUG in die(tmp_path, INSTALL, DIES, KB_CACHE=str(copy_of_index(tmp_path / "cache")))[2]
 
 
 @pytest.mark.parametrize("spoil", [spoil_missing, spoil_file, spoil_index, spoil_pointer])

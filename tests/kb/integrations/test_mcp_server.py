@@ -13,8 +13,6 @@ from kb.index.manager import open_index
 
 pytestmark = pytest.mark.slow
 
-mcp = pytest.importorskip("mcp")
-
 REPOSITORY = Path(__file__).parents[3]
 MESSAGE = "ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 512])"
 
@@ -26,6 +24,7 @@ def _index():
 
 def ask(*calls):
     """Call the tools in one session with a server; return the tools it lists and each call's (is it an error, its text)."""
+    mcp = pytest.importorskip("mcp")
 
     async def session():
         server = mcp.StdioServerParameters(

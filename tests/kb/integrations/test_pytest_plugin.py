@@ -1,14 +1,11 @@
 """pytest --kb: an answer under each failure, one for those that share a cause, and nothing where there is none."""
 
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-from kb.index.manager import open_index
 
 pytestmark = pytest.mark.slow
 
@@ -34,14 +31,7 @@ def test_setup(broken):
 
 
 @pytest.fixture(autouse=True)
-def _index(tmp_path_factory, monkeypatch):
-    """An index, and on a busy machine more patience than a second."""
-    open_index()
-    patient = tmp_path_factory.mktemp("patient")
-    (patient / "sitecustomize.py").write_text(
-        "import kb.integrations.crash_answer\nkb.integrations.crash_answer.SECONDS = 30\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", f"{patient}{os.pathsep}{REPOSITORY}")
+def _outer_run_unseen(patient_index, monkeypatch):
     for name in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_CURRENT_TEST"):
         monkeypatch.delenv(name, raising=False)
 

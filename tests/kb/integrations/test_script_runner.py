@@ -1,28 +1,17 @@
 """`python -m kb train.py`: a program runs as Python runs it, and what it dies of is answered under its own traceback."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from kb.index.manager import open_index
-
 REPOSITORY = Path(__file__).parents[3]
 MESSAGE = "Expected more than 1 value per channel when training, got input size torch.Size([1, 512])"
 DIES = f'raise ValueError("{MESSAGE}")\n'
 
 
-@pytest.fixture(autouse=True)
-def _index(tmp_path_factory, monkeypatch):
-    """An index, and on a busy machine more patience than a second, for the programs with kb and without alike."""
-    open_index()
-    patient = tmp_path_factory.mktemp("patient")
-    (patient / "sitecustomize.py").write_text(
-        "import kb.integrations.crash_answer\nkb.integrations.crash_answer.SECONDS = 30\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", f"{patient}{os.pathsep}{REPOSITORY}")
+pytestmark = pytest.mark.usefixtures("patient_index")
 
 
 def python(*arguments, folder, text=""):

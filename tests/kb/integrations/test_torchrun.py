@@ -1,6 +1,5 @@
 """Distributed programs: one process answers, the others say which, and torchrun's report names the program."""
 
-import os
 import re
 import subprocess
 import sys
@@ -8,24 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from kb.index.manager import open_index
-
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
-
-torch = pytest.importorskip("torch")
 
 REPOSITORY = Path(__file__).parents[3]
 DIES = "raise ValueError('Expected more than 1 value per channel when training, got input size torch.Size([1, 512])')\n"
 
 
 @pytest.fixture(autouse=True)
-def _index(tmp_path_factory, monkeypatch):
-    open_index()
-    patient = tmp_path_factory.mktemp("patient")
-    (patient / "sitecustomize.py").write_text(
-        "import kb.integrations.crash_answer\nkb.integrations.crash_answer.SECONDS = 30\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", f"{patient}{os.pathsep}{REPOSITORY}")
+def _torch(patient_index, monkeypatch):
+    pytest.importorskip("torch")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 

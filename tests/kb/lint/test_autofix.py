@@ -45,6 +45,7 @@ def test_a_related_entry_is_made_to_lead_back(entries, related):
     assert check(entries.corpus()) == []
 
 
+@pytest.mark.usefixtures("no_shipped_entries")
 def test_a_file_that_is_named_is_mended_by_the_file_that_must_lead_back(entries, capsys):
     one = entries.write("one", related=["two"])
     two = entries.write("two", ("要求尺寸相同，", "要求尺寸相同,"))

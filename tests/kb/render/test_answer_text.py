@@ -147,6 +147,7 @@ def test_no_answer_exceeds_its_screen(index, lang, data):
     assert rows_taken(lines, across) <= rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize(("across", "rows"), [(80, 23), (100, 39), (60, 23)])
 @pytest.mark.parametrize("record", [None, RECORD], ids=["entry", "entry and record"])
@@ -223,8 +224,9 @@ def test_how_many_more_cases_there_are_is_told(index):
 @pytest.mark.parametrize("across", [40, 80, 100])
 def test_prose_wraps_and_keeps_every_word(index, lang, across):
     for slug in index.slugs():
+        card = index.document(slug)
         for part in ("why", "how_to_tell", "answer"):
-            markdown = index.document(slug)[part][lang]
+            markdown = card[part][lang]
             if not markdown:
                 continue
             lines = prose_lines(markdown, across)

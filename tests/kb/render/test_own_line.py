@@ -7,23 +7,20 @@ import warnings
 
 import pytest
 
-from kb.corpus.loader import load
 from kb.index.manager import open_index
 from kb.integrations import crash_answer
 from kb.render.answer_text import fitting_cause
 from kb.render.own_line import own_line_change
+from tests.conftest import REPOSITORY
 
-torch = pytest.importorskip("torch")
-
-EDITS = [
-    pytest.param(entry, edit, id=f"{entry.id}-{number}")
-    for entry in load().entries.values()
-    for number, edit in enumerate(entry.edits, 1)
-]
+WITH_EDITS = [path.stem for path in sorted(REPOSITORY.glob("entries/*/*.md")) if "\nedits:" in path.read_text("utf-8")]
 
 
 @pytest.fixture(autouse=True)
 def _index(monkeypatch):
+    """Import torch for these tests alone: `make quick` collects them as well."""
+    global torch  # noqa: PLW0603
+    torch = pytest.importorskip("torch")
     open_index()
     monkeypatch.setattr(crash_answer, "SECONDS", 30)
 
@@ -61,9 +58,16 @@ def changes_of(source, path):
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize(("entry", "edit"), EDITS)
-def test_a_shown_change_applied_to_the_failing_program_makes_it_run(entry, edit, tmp_path, monkeypatch):
+@pytest.mark.parametrize("slug", WITH_EDITS)
+def test_shown_changes_applied_to_the_failing_programs_make_them_run(corpus, slug, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    entry = corpus.entries[slug]
+    assert entry.edits
+    for edit in entry.edits:
+        _apply(entry, edit, tmp_path)
+
+
+def _apply(entry, edit, tmp_path):
     case = next(case for case in entry.cases if case.name == edit.case)
     path = tmp_path / "train.py"
     lines = case.repro.source.split("\n")

@@ -2,7 +2,6 @@
 
 import pytest
 
-from kb.corpus.loader import load
 from kb.index.term_vectors import entry_texts
 from kb.text import chinese
 from kb.text.chinese import concepts, cut, to_simplified
@@ -27,8 +26,8 @@ def test_stop_words_are_left_out():
 
 
 @pytest.mark.slow
-def test_rjieba_cuts_as_jieba_does(monkeypatch, tmp_path):
-    texts = [text for entry in load() for _, text in entry_texts(entry)]
+def test_rjieba_cuts_as_jieba_does(corpus, monkeypatch, tmp_path):
+    texts = [text for entry in corpus for _, text in entry_texts(entry)]
     monkeypatch.setattr(chinese, "_segmenters", [])
     by_rjieba = [sorted(cut(text)) for text in texts]
     chinese.use_jieba(str(tmp_path))

@@ -27,11 +27,6 @@ MAX_CALLS = 1_000_000
 """Function calls that an answer may cost, however long the paste is. A usual traceback costs some thousands."""
 
 
-@pytest.fixture(scope="module")
-def corpus():
-    return load()
-
-
 @pytest.fixture
 def index(_own_cache):
     return open_index()
@@ -172,6 +167,7 @@ def test_of_a_mebibyte_a_bounded_part_is_read(kind):
     assert len(normalize(LONG[kind][:MEBIBYTE]).text) <= MAX_READ
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LONG)
 def test_a_mebibyte_is_answered_with_bounded_work(index, kind):
     text = LONG[kind][:MEBIBYTE]
