@@ -34,7 +34,8 @@ def install(*, main_thread: bool = True, warnings: bool = False, logging: bool =
     if not _at_fork and hasattr(os, "register_at_fork"):
         _at_fork = True
         os.register_at_fork(before=_before_fork, after_in_child=_watch)
-    _watch()
+    if _is_spawned():
+        _watch()
     if main_thread and sys.excepthook not in _before:
         sys.excepthook = _after(sys.excepthook, lambda _type, error, _traceback: error)
     if threading.excepthook not in _before:
@@ -86,8 +87,14 @@ def _before_fork() -> None:
             pass
 
 
+def _is_spawned() -> bool:
+    """Return whether multiprocessing has spawned this process and is importing its program now."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and hasattr(process.current_process(), "_inheriting")
+
+
 def _watch() -> None:
-    """Answer what this process dies of, if multiprocessing may have started it."""
+    """Answer what this process dies of, if multiprocessing has just started it."""
     if _on and "multiprocessing.util" in sys.modules:
         try:
             from kb.integrations.processes import watch
