@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-__all__ = ["explain", "install", "is_installed", "uninstall"]
+__all__ = ["explain", "install", "uninstall"]
 
 _on = False
 _at_fork = False
@@ -58,11 +58,6 @@ def uninstall() -> None:
         handled_errors.uninstall()
 
 
-def is_installed() -> bool:
-    """Return whether uncaught exceptions are answered."""
-    return _on
-
-
 def explain(error: object, *, said: bool = False) -> None:
     """Print the answer to an uncaught exception on standard error, once for each entry; print nothing where there is none, unless it is to be `said`."""
     try:
@@ -99,7 +94,7 @@ def _watch() -> None:
         try:
             from kb.integrations.processes import watch
 
-            watch()
+            watch(lambda error: explain(error) if _on else None)
         except Exception:  # noqa: BLE001, S110 - a program is never made worse
             pass
 

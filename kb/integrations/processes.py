@@ -15,6 +15,7 @@ import zlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 __all__ = ["answering_process", "share", "watch"]
@@ -35,8 +36,8 @@ def share() -> None:
         _shared = mmap.mmap(-1, _SLOT * _SLOTS)
 
 
-def watch() -> None:
-    """Answer what this process dies of, and what those forked from it do, if multiprocessing runs them."""
+def watch(answer: Callable[[BaseException | None], None]) -> None:
+    """Have `answer` called with what this process dies of, and with what those forked from it do, if multiprocessing runs them."""
     from multiprocessing.process import BaseProcess
 
     plain = traceback.print_exc
@@ -48,7 +49,7 @@ def watch() -> None:
     def print_exc(*args: Any, **options: Any) -> None:
         plain(*args, **options)
         if sys._getframe(1).f_code is last_resort:  # noqa: SLF001 - the one way to tell who calls
-            _answer(sys.exc_info()[1])
+            answer(sys.exc_info()[1])
 
     print_exc._kb = True  # type: ignore[attr-defined]  # noqa: SLF001 - marks the function as ours
     traceback.print_exc = print_exc
@@ -73,10 +74,3 @@ def answering_process(slug: str) -> str:
         time.sleep(_SETTLED)
     answering, _, name = _shared[slot].decode("utf-8", "replace").rstrip().split(" ", 2)
     return name if answering == slug and _shared[slot] != own else ""
-
-
-def _answer(error: BaseException | None) -> None:
-    from kb.integrations.excepthook import explain, is_installed
-
-    if is_installed():
-        explain(error)
