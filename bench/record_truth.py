@@ -34,6 +34,9 @@ _FACTOR_OF_TORCH = 5
 _SECONDS = 240
 _SKIPPED = ("torch", "triton", "tensorflow", "jax", "jaxlib", "flax")
 """What releases require and no claim needs: torch is that of this environment."""
+_BESIDES = "setuptools<81"
+"""What older releases import and do not require: `pkg_resources` came with every Python."""
+
 _ASK = r"""
 import importlib, inspect, json, os, sys, warnings
 warnings.simplefilter("ignore")
@@ -123,7 +126,10 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def sample(packages: list[str], size: int, chance: random.Random) -> dict[tuple[str, str], list[Claim]]:
-    """Return claims by release, over all packages in turn, about releases with a wheel for this Python."""
+    """Return at least `size` claims by release, if there are as many: a release of each package in turn, of those with a wheel for this Python.
+
+    No round stops half-way, or the packages at the end of the alphabet would never be asked.
+    """
     running = f"3.{sys.version_info.minor}"
     wanted: list[tuple[str, str]] = []
     usable = {}
@@ -135,7 +141,7 @@ def sample(packages: list[str], size: int, chance: random.Random) -> dict[tuple[
             usable[package] = [version for version in usable[package] if version == _own_torch()]
     while len(wanted) * _CLAIMS_PER_RELEASE < size and any(usable.values()):
         for package in packages:
-            if usable[package] and len(wanted) * _CLAIMS_PER_RELEASE < size:
+            if usable[package]:
                 version = usable[package].pop(chance.randrange(len(usable[package])))
                 wanted.append((package, version))
     return {release: _claims(*release, chance) for release in sorted(wanted)}
@@ -238,7 +244,7 @@ def _install(folder: str, package: str, version: str) -> str:
     overrides.write_text("".join(f'{name} ; sys_platform == "none"\n' for name in _SKIPPED if name != package))
     uv = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--only-binary", ":all:", "--target", folder]
     alone = ["--no-deps"] if package == "torch" else ["--override", str(overrides)]
-    command = [*uv, "--python", sys.executable, *alone, f"{package}=={version}"]
+    command = [*uv, "--python", sys.executable, *alone, f"{package}=={version}", _BESIDES]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_SECONDS)
     except subprocess.TimeoutExpired:

@@ -77,6 +77,14 @@ def write(folder: Path) -> Path:
             ),
         ],
         cases=[_programs(5, "plain"), _programs(6, "on-gpu", "device=cuda")],
+        expression_edits=[
+            {
+                "case": "plain",
+                "message": "mat1 and mat2",
+                "from": "nn.Linear($IN, $OUT)($X)",
+                "to": "nn.Linear($X.shape[-1], $OUT)($X)",
+            }
+        ],
         checks=[CheckProgram("widths", program=CHECK)],
     )
     _write(
@@ -165,3 +173,10 @@ Traceback (most recent call last):
     out = model(x)
 RuntimeError: mat1 and mat2 shapes cannot be multiplied (16x127 and 128x64)
 """
+
+OWN_LINE = """Traceback (most recent call last):
+  File "/home/me/train&1.py", line 14, in <module>
+    loss = nn.Linear(4, 2)(hidden["a<b"])
+RuntimeError: mat1 and mat2 shapes cannot be multiplied (3x5 and 4x2)
+"""
+"""A traceback whose last line has the change that the first entry states."""

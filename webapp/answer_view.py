@@ -6,14 +6,18 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from kb.corpus.entry import Entry
 from kb.index.document import make_document
-from kb.render.cause_choice import choose_cause
+from kb.render.answer_text import fitting_cause
+from kb.render.cause_choice import CauseChoice
+from kb.render.own_line import OwnLine, own_line_change
 from kb.search.answer import RecordAnswer
 from kb.text.languages import Lang
+from webapp.highlighting import Line, difference
 from webapp.presenters import EntryView, view_entry, visible
 from webapp.snapshot import Answer, Match, Snapshot
 
-__all__ = ["AnswerView", "FrameView", "MatchView", "RecordView", "view_answer"]
+__all__ = ["AnswerView", "FrameView", "MatchView", "RecordView", "own_change", "view_answer"]
 
 _MAX_LINE = 400
 """Characters shown of a line of the paste."""
@@ -36,11 +40,12 @@ class MatchView(NamedTuple):
 
 
 class FrameView(NamedTuple):
-    """The innermost frame in the reader's own code."""
+    """The innermost frame in the reader's own code. `change` is the difference on its line, empty where none is certain."""
 
     file: str
     line: int
     code: str
+    change: tuple[Line, ...] = ()
 
 
 class RecordView(NamedTuple):
@@ -69,23 +74,46 @@ def view_answer(snapshot: Snapshot, answer: Answer, text: str, lang: Lang) -> An
     """Return the view of the answer to that text. The cause that fits the text best is chosen in its entry."""
     matches = [_view_match(snapshot, match, lang) for match in answer.matches]
     first = matches[0] if matches and answer.answered else None
-    frame = next((error.frame for error in answer.errors if error.frame), None)
+    fit = _fit(snapshot, answer, text)
     return AnswerView(
         first=first,
-        entry=_entry_for(snapshot, first, text, lang) if first else None,
+        entry=view_entry(snapshot, fit.entry, lang, fit.choice._replace(clue=_shown(fit.choice.clue))) if fit else None,
         others=matches[1:] if first else matches[:_MAX_RELATED],
         errors=[(error.type, _shown(error.message)) for error in answer.errors],
-        frame=FrameView(visible(frame.file), frame.line, _shown(frame.code)) if frame else None,
+        frame=_view_frame(answer, fit.change if fit else None),
         record=_view_record(answer.record, lang) if answer.record else None,
     )
 
 
-def _entry_for(snapshot: Snapshot, match: MatchView, text: str, lang: Lang) -> EntryView | None:
-    entry = snapshot.corpus.get(match.id)
+def own_change(snapshot: Snapshot, answer: Answer, text: str) -> OwnLine | None:
+    """Return the change of the line at which the reader's program failed, or None where none is certain."""
+    fit = _fit(snapshot, answer, text)
+    return fit.change if fit else None
+
+
+class _Fit(NamedTuple):
+    """What of the entry that answers fits the text: a cause, and a change of the reader's own line where one is certain."""
+
+    entry: Entry
+    choice: CauseChoice
+    change: OwnLine | None
+
+
+def _fit(snapshot: Snapshot, answer: Answer, text: str) -> _Fit | None:
+    entry = snapshot.corpus.get(answer.matches[0].id) if answer.answered else None
     if entry is None:
         return None
-    choice = choose_cause(make_document(entry, snapshot.ledgers), text, match.template)
-    return view_entry(snapshot, entry, lang, choice._replace(clue=_shown(choice.clue)))
+    document = make_document(entry, snapshot.ledgers)
+    choice = fitting_cause(answer, document, text)
+    return _Fit(entry, choice, own_line_change(answer, document, choice))
+
+
+def _view_frame(answer: Answer, change: OwnLine | None) -> FrameView | None:
+    frame = next((error.frame for error in answer.errors if error.frame), None)
+    if frame is None:
+        return None
+    lines = difference(*(visible("\n".join(part)) for part in (change.before, change.after))) if change else ()
+    return FrameView(visible(frame.file), frame.line, _shown(frame.code), lines)
 
 
 def _view_match(snapshot: Snapshot, match: Match, lang: Lang) -> MatchView:

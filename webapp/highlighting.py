@@ -50,7 +50,6 @@ def highlight(source: str) -> Markup:
     return Markup("\n").join(_markup(tokens) for tokens in _token_lines(source))
 
 
-@lru_cache(maxsize=1024)
 def difference(before: str, after: str) -> tuple[Line, ...]:
     """Return the lines of the difference between two programs. Changed words of similar lines are in `<b>`."""
     old, new = before.rstrip("\n").split("\n"), after.rstrip("\n").split("\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -168,7 +169,7 @@ def runnable(case: Case) -> bool:
 def view_case(snapshot: Snapshot, case: Case) -> CaseView:
     """Return the view of a case."""
     records = snapshot.ledgers.records(case)
-    lines = hunks(difference(*comparable(case.repro.source, case.fix.source)), _CONTEXT_LINES)
+    lines = _change_of(case.repro.source, case.fix.source)
     return CaseView(
         id=case.id,
         anchor=f"case-{case.name or 'run'}",
@@ -184,6 +185,11 @@ def view_case(snapshot: Snapshot, case: Case) -> CaseView:
         records=records,
         printed=records[0].printed.strip("\n") if records else "",
     )
+
+
+@lru_cache(maxsize=1024)
+def _change_of(repro: str, fix: str) -> tuple[Line, ...]:
+    return hunks(difference(*comparable(repro, fix)), _CONTEXT_LINES)
 
 
 def added_lines(lines: Iterable[Line]) -> str:

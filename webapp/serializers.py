@@ -9,14 +9,16 @@ from flask import url_for
 from kb.corpus.entry import Case, Check, Entry, Message
 from kb.render.entry_markdown import items_markdown
 from kb.text.languages import LANGUAGES, Lang
+from webapp.answer_view import own_change
 from webapp.snapshot import Answer, Snapshot
 
 __all__ = ["answer_document", "entry_document", "entry_summary"]
 
 
-def answer_document(snapshot: Snapshot, answer: Answer) -> dict[str, Any]:
-    """Return an answer as `kb lookup --json` prints it, with the address and the guidance of each match."""
-    document = answer.to_dict()
+def answer_document(snapshot: Snapshot, answer: Answer, text: str) -> dict[str, Any]:
+    """Return the answer to that text as `kb lookup --json` prints it, with the address and the guidance of each match."""
+    change = own_change(snapshot, answer, text)
+    document = answer.to_dict() | {"change": change and change._asdict()}
     for match in document["matches"]:
         match["url"] = url_for("pages.entry", slug=match["id"])
         entry = snapshot.corpus.get(match["id"])

@@ -135,24 +135,32 @@ def _through_torch(text: str) -> bool:
     return False
 
 
-def _answering_rank(slug: str) -> str:
-    """Return the rank of a distributed run that prints the whole answer: under torchrun the first on this machine to ask, else rank 0.
+def _answered_by(slug: str) -> tuple[str, str]:
+    """Return which other process prints the whole answer, as what it is (`process` or `rank`) and its name; two empty strings if this one does.
 
-    The ranks agree by a file beside those in which torchrun collects the errors of one attempt. torchrun removes that folder.
+    The ranks that torchrun starts agree by a file beside those in which it collects the errors of one attempt: the first on this machine to ask answers.
+    torchrun removes that folder. Processes that multiprocessing forks agree by shared memory. Elsewhere rank 0 answers.
     """
     rank = os.environ.get("RANK", "0")
     errors = os.environ.get("TORCHELASTIC_ERROR_FILE", "")
+    attempt = os.path.dirname(os.path.dirname(errors)) if errors else ""  # noqa: PTH120 - no pathlib here: it costs milliseconds
+    answering = "0"
+    if attempt:
+        answering = _first_rank(os.path.join(attempt, f"kb-{slug}"), rank)  # noqa: PTH118
+    elif processes := sys.modules.get("kb.integrations.processes"):
+        name = processes.answering_process(slug)
+        return ("process", name) if name else ("", "")
+    return ("", "") if answering == rank else ("rank", answering)
+
+
+def _first_rank(path: str, rank: str) -> str:
+    """Return the first rank that wrote itself into the file, which is this one if there is no such file yet."""
     try:
-        attempt = os.path.dirname(os.path.dirname(errors)) if errors else ""  # noqa: PTH120 - no pathlib here: it costs milliseconds
-        path = os.path.join(attempt, f"kb-{slug}")  # noqa: PTH118
-        if not attempt:
-            return "0"
-        try:
-            with open(path, "x", encoding="utf-8") as file:  # noqa: PTH123
-                file.write(rank)
-        except FileExistsError:
-            with open(path, encoding="utf-8") as file:  # noqa: PTH123
-                return file.read() or "0"
+        with open(path, "x", encoding="utf-8") as file:  # noqa: PTH123
+            file.write(rank)
+    except FileExistsError:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123
+            return file.read() or "0"
     except OSError:
         return "0"
     return rank
@@ -181,12 +189,12 @@ def _lines(crash: CrashAnswer | None, said: bool) -> list[str]:
             from kb.render.answer_text import answer_lines, short_lines
 
             room = None if rows is None else max(16, rows - ERROR_ROWS)
-            rank = _answering_rank(document["id"])
-            if rank == os.environ.get("RANK", rank):
+            other = _answered_by(document["id"])
+            if not any(other):
                 shown = answer_lines(
                     answer, document, text, limit, room, style, context=context, lead="kb: ", evidence=False
                 )
                 lines = ["", *shown]
             else:  # every process of a distributed run dies, and mostly of the same
-                lines = ["", *short_lines(answer, limit, style, lead="kb: ", rank=rank)]
+                lines = ["", *short_lines(answer, limit, style, lead="kb: ", other=other)]
     return lines

@@ -1,10 +1,12 @@
 """The answer under the traceback of a program that dies: `kb.install()` sets it up through sys.excepthook and threading.excepthook.
 
-A crash is never made worse: whatever fails here fails in silence, and until something dies nothing but this module is loaded.
+Processes of multiprocessing call neither; kb.integrations.processes has them answer. A crash is never made worse: whatever fails here fails in silence,
+and until something dies nothing but this module is loaded.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 
 TYPE_CHECKING = False
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["explain", "install", "uninstall"]
 
 _on = False
+_at_fork = False
 _before: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
@@ -24,10 +27,15 @@ def install(*, main_thread: bool = True, warnings: bool = False, logging: bool =
     Without `main_thread` only those of other threads are answered. With `warnings` a warning that an entry explains is answered where it is shown, and
     with `logging` a traceback that is logged, as by `logging.exception`.
     """
-    global _on  # noqa: PLW0603 - one process has one excepthook
+    global _on, _at_fork  # noqa: PLW0603 - one process has one excepthook
     import threading
 
     _on = True
+    if not _at_fork and hasattr(os, "register_at_fork"):
+        _at_fork = True
+        os.register_at_fork(before=_before_fork, after_in_child=_watch)
+    if _is_spawned():
+        _watch()
     if main_thread and sys.excepthook not in _before:
         sys.excepthook = _after(sys.excepthook, lambda _type, error, _traceback: error)
     if threading.excepthook not in _before:
@@ -61,6 +69,34 @@ def explain(error: object, *, said: bool = False) -> None:
         print_answer(error, said=said)
     except BaseException:  # noqa: BLE001, S110 - a crash is never made worse
         pass
+
+
+def _before_fork() -> None:
+    """Prepare for processes that multiprocessing forks."""
+    if _on and "multiprocessing.util" in sys.modules:
+        try:
+            from kb.integrations.processes import share
+
+            share()
+        except Exception:  # noqa: BLE001, S110 - a program is never made worse
+            pass
+
+
+def _is_spawned() -> bool:
+    """Return whether multiprocessing has spawned this process and is importing its program now."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and hasattr(process.current_process(), "_inheriting")
+
+
+def _watch() -> None:
+    """Answer what this process dies of, if multiprocessing has just started it."""
+    if _on and "multiprocessing.util" in sys.modules:
+        try:
+            from kb.integrations.processes import watch
+
+            watch(lambda error: explain(error) if _on else None)
+        except Exception:  # noqa: BLE001, S110 - a program is never made worse
+            pass
 
 
 def _after(previous: Callable[..., Any], error_of: Callable[..., object]) -> Callable[..., Any]:

@@ -95,6 +95,8 @@ def _leave(error: BaseException, *, answers: bool = True) -> None:
     if isinstance(error, SystemExit):
         return
     program = error.__traceback__.tb_next if error.__traceback__ else None
+    if answers:
+        _tell_torchrun(error.with_traceback(program))
     hook = sys.excepthook
 
     def last(kind: type[BaseException], value: BaseException, _traceback: object) -> None:
@@ -105,3 +107,24 @@ def _leave(error: BaseException, *, answers: bool = True) -> None:
             explain(value, said=True)
 
     sys.excepthook = last
+
+
+def _tell_torchrun(error: BaseException) -> None:
+    """Write the traceback into the file in which torchrun looks for it, unless the program did, as by `record` of torch.distributed.elastic.
+
+    torchrun calls a process that it started by `-m kb` *kb*. Its report then shows the traceback of the program, instead of advice on how to have one.
+    """
+    path = os.environ.get("TORCHELASTIC_ERROR_FILE", "")
+    try:
+        if path and not os.path.exists(path):  # noqa: PTH110 - no pathlib here
+            import json
+            import time
+            import traceback
+
+            printed = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+            summary = "".join(traceback.format_exception_only(type(error), error)).rstrip()
+            told = {"message": summary, "extraInfo": {"py_callstack": printed, "timestamp": str(int(time.time()))}}
+            with open(path, "x", encoding="utf-8") as file:  # noqa: PTH123
+                json.dump({"message": told}, file)
+    except Exception:  # noqa: BLE001, S110 - a crash is never made worse
+        pass

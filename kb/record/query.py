@@ -97,6 +97,7 @@ class PackageRecord:
         self.module = lru_cache(maxsize=256)(self._read_module)
         self.names = lru_cache(maxsize=16)(self._read_names)
         self.definitions = lru_cache(maxsize=256)(self._read_definitions)
+        self.message_line = lru_cache(maxsize=4096)(self._read_message_line)
 
     def is_wheel(self, release: int | None = None) -> bool:
         """Return whether a release (default: the newest) was read from a wheel, which has the compiled modules too."""
@@ -211,7 +212,7 @@ class PackageRecord:
             else 0
         )
 
-    def message_line(self, number: int) -> str:
+    def _read_message_line(self, number: int) -> str:
         """Return the line of a message by its number."""
         first, lines = self._file.lines("messages", message_key(number))
         return lines[number - int(first)]

@@ -77,10 +77,12 @@ def fitting_cause(answer: Answer, document: EntryDocument, text: str) -> CauseCh
     return choose_cause(document, text, answer.matches[0].evidence.template)
 
 
-def short_lines(answer: Answer, limit: int, style: Style, *, lead: str = "", rank: str = "") -> list[str]:
-    """Return the answer's title and how to read it: also which rank of a distributed run prints the whole answer, if one does."""
-    first = answer.matches[0]
-    more = STRINGS[answer.lang]["rank"].format(rank, first.id) if rank else f"kb show {first.id}"
+def short_lines(
+    answer: Answer, limit: int, style: Style, *, lead: str = "", other: tuple[str, str] = ("", "")
+) -> list[str]:
+    """Return the answer's title and how to read it: also which `other` rank or process prints the whole answer, if one does."""
+    first, (kind, name) = answer.matches[0], other
+    more = STRINGS[answer.lang][kind].format(name, first.id) if kind else f"kb show {first.id}"
     return [*wrap(lead + first.title[answer.lang], limit), style(more, DIM)]
 
 

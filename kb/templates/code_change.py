@@ -78,7 +78,17 @@ def change_code(
     """Return lines of a program with the pattern's replacement, or None where it does not match in exactly one place or the result is no Python.
 
     `values` are those of the message. `at` are the offsets of the expression that failed: then that is what has to match, or the call of it.
+    Lines that are nested too deep for Python to walk match nowhere.
     """
+    try:
+        return _changed(pattern, code, values, at)
+    except RecursionError:
+        return None
+
+
+def _changed(
+    pattern: CodePattern, code: str, values: Mapping[str, str], at: tuple[int, int] | None
+) -> CodeChange | None:
     parsed = _parse_line(code) if len(code) <= _LONGEST else None
     if parsed is None:
         return None

@@ -1,6 +1,7 @@
 """What has to be run to prove a case or a check.
 
-A case has its repro, its fix and, where nothing is taken on trust, mutants of the fix. A check has its program.
+A case has its repro, its fix, its repro with the changes that are shown on the reader's own line, and, where nothing is taken on trust, mutants of the
+fix. A check has its program.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sandbox
 from kb.corpus.entry import Case, Entry, Runnable
 from kb.corpus.environments import environment_for, package_names
 from kb.corpus.loader import Corpus
+from kb.verify.edited import EditedProgram, edited_programs
 from kb.verify.mutants import Mutant, mutants
 
 __all__ = ["Isolation", "Job", "make_job", "not_runnable", "preloads", "programs", "select"]
@@ -28,24 +30,25 @@ _CUDA_MEMORY = 8 << 30
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The programs of a case or a check: those of its blocks in their order, then the mutants of a fix."""
+    """The programs of a case or a check: those of its blocks in their order, then the repros with a change, then the mutants of a fix."""
 
     subject: Runnable
     programs: tuple[sandbox.Program, ...]
+    edited: tuple[EditedProgram, ...] = ()
     mutants: tuple[Mutant, ...] = ()
 
 
 def make_job(entry: Entry, subject: Runnable, isolation: Isolation) -> Job:
     """Return what has to be run for a case or a check. Entries that share a worker have been reviewed, so their fixes run without mutants."""
     blocks = programs(subject, preloads(subject, isolation))
-    if isolation == "corpus" or not isinstance(subject, Case):
+    if not isinstance(subject, Case):
         return Job(subject, blocks)
-    changed = mutants(subject, entry.kind)
-    fix = blocks[-1]
-    mutated = (
-        dataclasses.replace(fix, source=mutant.source, name=f"{subject.id}:{mutant.kind} fix") for mutant in changed
-    )
-    return Job(subject, (*blocks, *mutated), changed)
+    edited = edited_programs(entry, subject)
+    changed = () if isolation == "corpus" else mutants(subject, entry.kind)
+    derived = [("edited repro", program.source) for program in edited]
+    derived += [(f"{mutant.kind} fix", mutant.source) for mutant in changed]
+    others = (dataclasses.replace(blocks[-1], source=source, name=f"{subject.id}:{role}") for role, source in derived)
+    return Job(subject, (*blocks, *others), edited, changed)
 
 
 def preloads(subject: Runnable, isolation: Isolation = "entry") -> tuple[str, ...]:

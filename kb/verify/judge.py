@@ -1,7 +1,8 @@
 """Judges what the programs of a case or a check did, by the rules of the format. Takes outcomes and returns faults; knows nothing of running.
 
 A repro must end as its entry says, the error must come from the library, and what was printed must lead back to the entry. A fix must run to its last
-line without a warning, and each mutant of it must fail as it should. A check must run to its last line without a warning and print something.
+line without a warning, and each mutant of it must fail as it should. With a change that is shown on the reader's own line, the repro must run. A check
+must run to its last line without a warning and print something.
 
 How a program ended is taken from its exit status, from the exception that its process held, and from whether its last statement was reached; what it
 printed alone decides nothing but the text of a warning.
@@ -19,15 +20,16 @@ from kb.index.reader import Index
 from kb.lint.static_checks.assertions import assertions, same_assert, top_level_asserts
 from kb.lint.static_checks.derived import handled_in, mentions_library, statement_at
 from kb.lint.static_checks.names import read_program
-from kb.search.answer import Match
+from kb.search.answer import Answer, Match
 from kb.search.lookup import lookup
 from kb.templates.program_output import exceptions_in, excerpt, matches_any, printed_warnings
 from kb.templates.template import Template, compile_template
+from kb.verify.edited import EditedProgram
 from kb.verify.mutants import Mutant
 from kb.verify.origin import error_origin_fault, warning_origin_fault
 from kb.verify.results import Fault, Verdict
 
-__all__ = ["MutantOutcome", "judge", "judge_check"]
+__all__ = ["EditedOutcome", "MutantOutcome", "judge", "judge_check"]
 
 _SHOWN = 300
 """Characters of a message that a fault shows."""
@@ -51,6 +53,13 @@ class MutantOutcome(NamedTuple):
     outcome: sandbox.Outcome
 
 
+class EditedOutcome(NamedTuple):
+    """A repro with a change of the entry in one statement, and how it ended."""
+
+    program: EditedProgram
+    outcome: sandbox.Outcome
+
+
 def judge(
     entry: Entry,
     case: Case,
@@ -58,10 +67,11 @@ def judge(
     repro: sandbox.Outcome,
     fix: sandbox.Outcome,
     mutants: Sequence[MutantOutcome] = (),
+    edited: Sequence[EditedOutcome] = (),
     *,
     may_warn: bool = False,
 ) -> Verdict:
-    """Return the verdict on a case with every fault; mutants and the look-up are judged only where repro and fix have none.
+    """Return the verdict on a case with every fault; mutants, changes and the look-up are judged only where repro and fix have none.
 
     `may_warn` says that the entry is exempt from the rule that a fix emits no warning.
     """
@@ -72,7 +82,9 @@ def judge(
             check = _negated_faults if mutant.kind == "negated" else _restored_faults
             faults += ((case.fix.line + mutant.about - 1, what) for what in check(entry, mutant, outcome, templates))
     if not faults:
-        faults += ((case.repro.line, what) for what in _lookup_faults(entry, repro, index))
+        answer = lookup(excerpt(repro.stderr, _LOOKED_UP), index=index)
+        faults += ((case.repro.line, what) for what in _lookup_faults(entry, answer))
+        faults += _edit_faults(entry, case, repro, edited, templates, answer)
     return Verdict(case, "failed" if faults else "passed", tuple(faults), outcomes={"repro": repro, "fix": fix})
 
 
@@ -201,6 +213,44 @@ def _restored_faults(
         )
 
 
+def _edit_faults(
+    entry: Entry,
+    case: Case,
+    repro: sandbox.Outcome,
+    edited: Sequence[EditedOutcome],
+    templates: Sequence[Template],
+    answer: Answer,
+) -> Iterator[Fault]:
+    """A change that is shown on the reader's own line is one of a line at which the repro fails or warns, and with it the repro runs without that."""
+    said = answer.matches[0].evidence.values if answer.matches else {}
+    lines = _lines_of_warnings(repro, templates) if entry.kind == "warning" else {_own_line(repro)}
+    for edit in entry.edits:
+        if edit.case != case.name:
+            continue
+        there = [
+            (lines & set(range(program.lines[0], program.lines[1] + 1)), outcome)
+            for program, outcome in edited
+            if program.edit is edit and all(said.get(name) == value for name, value in program.values.items())
+        ]
+        if not any(at for at, _ in there):
+            shown = ", ".join(map(str, sorted(lines)))
+            yield edit.line, f"{edit.before!r} does not match line {shown} of the repro, at which it fails"
+        for at, outcome in there:
+            if at and (outcome.ended != "exit" or outcome.exit_code != 0 or not outcome.finished):
+                yield edit.line, f"with {edit.after!r} on line {min(at)} the repro does not run: {_ending(outcome)}"
+            elif at & _lines_of_warnings(outcome, templates):
+                yield edit.line, f"with {edit.after!r} on line {min(at)} the repro still warns there"
+
+
+def _lines_of_warnings(outcome: sandbox.Outcome, templates: Sequence[Template]) -> set[int]:
+    """Return the lines at which a program printed a warning that a template matches."""
+    return {
+        warning.line
+        for warning in printed_warnings(outcome.stderr)
+        if matches_any(templates, warning.category, warning.text)
+    }
+
+
 def _fails_at(mutant: Mutant, outcome: sandbox.Outcome) -> bool:
     """Return whether a mutant ended in an AssertionError that one of its asserts raised at the top level."""
     raised = outcome.raised
@@ -215,12 +265,11 @@ def _fails_at(mutant: Mutant, outcome: sandbox.Outcome) -> bool:
     )
 
 
-def _lookup_faults(entry: Entry, repro: sandbox.Outcome, index: Index) -> Iterator[str]:
+def _lookup_faults(entry: Entry, answer: Answer) -> Iterator[str]:
     """What was printed must be answered with this entry first; of a silent pitfall or a symptom it must not be answered with another.
 
     Where entries share a message exactly and nothing in the paste tells them apart, each of them is as good as the first.
     """
-    answer = lookup(excerpt(repro.stderr, _LOOKED_UP), index=index)
     first = answer.matches[0] if answer.matches else None
     if entry.kind in PROVED_BY_ASSERT:
         if answer.answered and first and first.id != entry.id:

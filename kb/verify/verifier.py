@@ -19,7 +19,7 @@ from kb.lint.exemptions import is_exempt
 from kb.verify.case_jobs import Isolation, Job, make_job, not_runnable, select
 from kb.verify.case_runner import image_backend
 from kb.verify.environments import NotBuilt, installation, required_installation
-from kb.verify.judge import MutantOutcome, judge, judge_check
+from kb.verify.judge import EditedOutcome, MutantOutcome, judge, judge_check
 from kb.verify.proof_faults import proof_faults
 from kb.verify.results import Environment, Run, Verdict
 from sandbox.environments import Installation
@@ -269,9 +269,11 @@ class _Session:
         may_warn = is_exempt(entry.path.parent.parent, entry.id, "KB082")
         match job.subject:
             case Case() as subject:
-                repro, fix, *changed = outcomes
-                mutants = [MutantOutcome(*pair) for pair in zip(job.mutants, changed, strict=True)]
-                verdict = judge(entry, subject, self._index, repro, fix, mutants, may_warn=may_warn)
+                repro, fix, *derived = outcomes
+                count = len(job.edited)
+                edited = [EditedOutcome(*pair) for pair in zip(job.edited, derived[:count], strict=True)]
+                mutants = [MutantOutcome(*pair) for pair in zip(job.mutants, derived[count:], strict=True)]
+                verdict = judge(entry, subject, self._index, repro, fix, mutants, edited, may_warn=may_warn)
             case Check() as subject:
                 verdict = judge_check(subject, outcomes[0], may_warn=may_warn)
             case subject:

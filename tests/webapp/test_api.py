@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests import small_corpus
+
 
 def test_lookup_by_json_plain_text_and_address_gives_the_same(client, paste):
     answers = [
@@ -12,7 +14,7 @@ def test_lookup_by_json_plain_text_and_address_gives_the_same(client, paste):
     assert [answer.status_code for answer in answers] == [200] * 3
     found = answers[0].json
     assert found["answered"] is True
-    assert set(found) == {"answered", "matches", "errors", "record"}
+    assert set(found) == {"answered", "matches", "errors", "record", "change"}
     first = found["matches"][0]
     assert (first["id"], first["confidence"]) == ("linear-width-mismatch", "exact")
     guidance = {"answer", "items", "how_to_tell", "why"}
@@ -25,6 +27,19 @@ def test_lookup_of_the_unknown_is_no_error(client):
     answer = client.post("/api/v1/lookup", json={"text": "ZeppelinError: the frobnicator has no quux left"})
     assert answer.status_code == 200
     assert answer.json["answered"] is False
+    assert answer.json["change"] is None
+
+
+def test_a_change_of_the_senders_own_line_is_part_of_the_answer(client, paste):
+    answer = client.post("/api/v1/lookup", json={"text": small_corpus.OWN_LINE}).json
+    assert answer["change"] == {
+        "file": "/home/me/train&1.py",
+        "line": 14,
+        "before": ['loss = nn.Linear(4, 2)(hidden["a<b"])'],
+        "after": ['loss = nn.Linear(hidden["a<b"].shape[-1], 2)(hidden["a<b"])'],
+        "case": "plain",
+    }
+    assert client.post("/api/v1/lookup", json={"text": paste}).json["change"] is None
 
 
 @pytest.mark.parametrize(

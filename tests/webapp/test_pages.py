@@ -1,8 +1,11 @@
 """The pages: what a reader gets for a paste, an entry, a topic, a tag, and for what does not exist."""
 
+import html
 import re
 
 import pytest
+
+from tests import small_corpus
 
 SLUG = "linear-width-mismatch"
 
@@ -43,6 +46,19 @@ def test_the_order_of_an_answer_is_why_found_numbers_answer_causes_change_check_
     ]
     shown = page[page.index('id="answer"') :]
     assert sorted(landmarks, key=shown.index) == landmarks
+
+
+def test_a_change_that_is_certain_is_shown_on_the_readers_own_line(client, paste):
+    page = client.post("/", data={"text": small_corpus.OWN_LINE}).text
+    frame = page[page.index('class="frame"') : page.index("What to change")]
+    text = re.sub(r"<[^>]+>", "", frame)
+    assert "The change on your line: /home/me/train&amp;1.py:14" in text
+    removed, added = (
+        re.sub(r"<[^>]+>", "", part) for part in re.search(r"<del>(.*)</del><ins>(.*)</ins>", frame).groups()
+    )
+    assert html.unescape(removed) == 'loss = nn.Linear(4, 2)(hidden["a<b"])'
+    assert html.unescape(added) == 'loss = nn.Linear(hidden["a<b"].shape[-1], 2)(hidden["a<b"])'
+    assert "on your line" not in client.post("/", data={"text": paste}).text
 
 
 def checked(page):

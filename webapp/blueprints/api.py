@@ -60,7 +60,7 @@ def lookup() -> Response:
         raise _RequestError("no text: send the error's text as `text`")
     if request.method == "GET" and len(text) > _MAX_QUERY:
         raise _RequestError(f"a text in the address has at most {_MAX_QUERY} characters: send it by POST")
-    return jsonify(answer_document(current_snapshot(), look_up(text, lang=lang, limit=limit)))
+    return jsonify(answer_document(current_snapshot(), look_up(text, lang=lang, limit=limit), text))
 
 
 @bp.get("/openapi.json")

@@ -19,9 +19,9 @@ def _torch(patient_index, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
-def run(folder, *arguments):
+def run(folder, *arguments, kb=("-m", "kb")):
     done = subprocess.run(
-        [sys.executable, "-m", "kb", *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=180
+        [sys.executable, *kb, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=180
     )
     return done.returncode, done.stderr
 
@@ -45,6 +45,28 @@ def test_one_rank_answers_and_the_report_names_the_program(tmp_path, launcher):
     assert "train.py FAILED" in err
     assert "kb FAILED" not in err
     assert "elastic-child-failed" not in err, "the launcher itself is silent"
+
+
+def test_the_report_of_a_launcher_without_kb_shows_the_traceback_of_the_program(tmp_path):
+    (tmp_path / "train.py").write_text(DIES)
+    launcher = ("-m", "torch.distributed.run", "--nproc-per-node", "1")
+    status, err = run(tmp_path, *launcher, "-m", "kb", "train.py", kb=())
+    report = err[err.index("Root Cause") :]
+    assert status == 1
+    assert f'traceback : Traceback (most recent call last):\n    File "{tmp_path}/train.py", line 1' in report
+    assert "script_runner" not in err
+    assert "To enable traceback" not in report
+    assert err.count("What to change") == 1
+
+
+def test_what_the_program_itself_reports_to_torchrun_is_left_alone(tmp_path):
+    (tmp_path / "train.py").write_text(
+        "import json, os\n"
+        "told = {'message': {'message': 'mine', 'extraInfo': {'py_callstack': 'mine', 'timestamp': '1'}}}\n"
+        "json.dump(told, open(os.environ['TORCHELASTIC_ERROR_FILE'], 'w'))\n" + DIES
+    )
+    _, err = run(tmp_path, "torchrun", "--nproc-per-node", "1", "train.py")
+    assert "traceback : mine" in err
 
 
 def test_a_module_gets_its_arguments(tmp_path):

@@ -77,3 +77,9 @@ def test_the_expression_that_failed_has_to_match():
 def test_a_pattern_that_cannot_be_used_says_why(before, after, why):
     with pytest.raises(PatternError, match=why):
         compile_pattern(before, after)
+
+
+@pytest.mark.parametrize("argument", ["-" * 900 + "1", "1" + "+1" * 900, "x" + ".a" * 800, "(" * 900 + "1" + ")" * 900])
+def test_a_line_that_is_nested_too_deep_is_left(argument):
+    pattern = compile_pattern("$X.view($$$SHAPE)", "$X.reshape($$$SHAPE)")
+    assert change_code(pattern, f"y = x.view({argument})", {}) is None
