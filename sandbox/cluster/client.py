@@ -267,9 +267,8 @@ class _Session:
             self._note_sign()
         ids = list(self._pending)
         wanted, started, alive = (redis.mget(map(key, ids)) for key in (wanted_key, started_key, alive_key))
-        for task_id, is_started in zip(ids, started, strict=True):
-            if is_started:
-                self._last_begun = max(self._last_begun, self._pending[task_id].number)
+        begun = [self._pending[task_id].number for task_id, begun in zip(ids, started, strict=True) if begun]
+        self._last_begun = max(self._last_begun, *begun, 0)
         is_queue_empty = not all(started) and self._is_queue_empty()
         for task_id, *state in zip(ids, wanted, started, alive, strict=True):
             is_wanted, is_started, is_alive = map(bool, state)
