@@ -124,10 +124,12 @@ def _show(redis: Redis, queues: Sequence[str]) -> None:
 
 
 def _run(batch: Batch, settings: WorkerSettings, report: _Report | None = None) -> list[Outcome]:
-    """Run a batch in the sandbox here. Raises `SandboxError` where its environment is not built here."""
+    """Run a batch in the sandbox here. Raises `SandboxError` where its environment is not built, or a reader waits and there is no isolation."""
     built = {installation.environment.label: installation for installation in settings.environments}
     if batch.environment and batch.environment not in built:
         raise SandboxError(f"the environment {batch.environment} is not built here")
+    if batch.live and settings.backend == "process":
+        raise SandboxError("readers' runs need a sandbox; start kb worker with --backend auto, docker or bubblewrap")
     return run(
         batch.programs,
         backend=settings.backend,
