@@ -119,9 +119,17 @@ class ClusterJobs:
             pipeline.execute()
         limit = batch.seconds + START_SECONDS
         try:
-            self._app.send_task(
-                TASK, [encode_batch(batch)], queue=queue, time_limit=limit, task_id=job.id, priority=0, retry=False
-            )
+            with self._app.connection_for_write() as connection:
+                self._app.send_task(
+                    TASK,
+                    [encode_batch(batch)],
+                    queue=queue,
+                    time_limit=limit,
+                    task_id=job.id,
+                    priority=0,
+                    retry=False,
+                    connection=connection,
+                )
             self._redis.zadd(_WAITING, {job.id: self._redis.incr(_ORDER)})
         except AWAY:
             with suppress(RedisError):
