@@ -58,6 +58,7 @@ def test_table_ledger_and_status_are_those_of_one_machine(entries, broker, worke
     here = verify(*names, "--backend", "process"), ledger(entries)
     broker.await_workers(worker)
     there = verify(*names, "--broker", broker.url), ledger(entries)
+    assert main(["worker", "--broker", broker.url, "--ping"]) == 0
     assert there == here
     assert here[0][0] == 1
 
@@ -97,4 +98,5 @@ def test_the_workers_choose_their_sandbox_themselves(options, capsys):
 def test_a_worker_needs_the_address_of_a_redis(broker_url, capsys, monkeypatch):
     monkeypatch.delenv("KB_BROKER", raising=False)
     assert main(["worker", "--broker", broker_url]) == 2
+    assert main(["worker", "--broker", "redis://127.0.0.1:1/0", "--ping"]) == 1
     assert "redis://" in capsys.readouterr().err
