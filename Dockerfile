@@ -1,5 +1,5 @@
-# Two images: `sandbox` runs programs that nobody trusts, `web` serves the pages. sandbox/engine/prepare.sh builds the
-# first, and makes BASE itself where no registry can be reached.
+# Three images: `sandbox` runs programs that nobody trusts, `web` serves the pages, `worker` is kb worker with bubblewrap.
+# sandbox/engine/prepare.sh builds the first, and makes BASE itself where no registry can be reached.
 # Wheels that lie in the context's wheels/ are used before others. PIP_OPTIONS goes to pip: `--no-index` where there are
 # wheels for everything, an index of builds without CUDA for a smaller sandbox.
 ARG BASE=python:3.11-slim
@@ -52,3 +52,15 @@ USER 65534:65534
 WORKDIR /
 EXPOSE 8000
 CMD ["kb", "serve", "--host", "0.0.0.0", "--port", "8000"]
+
+# Programs run in bubblewrap inside this container, with the torch of the sandbox's image, as a user without rights.
+FROM ${BASE} AS worker
+RUN apt-get update -qq \
+ && apt-get install -y -qq --no-install-recommends bubblewrap \
+ && rm -rf /var/lib/apt/lists/*
+COPY --from=web-build /opt/venv /opt/venv
+COPY --from=sandbox-build /opt/venv /opt/torch
+ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin LC_ALL=C.UTF-8 PYTHONUNBUFFERED=1 KB_CACHE=/tmp/kb
+USER 65534:65534
+WORKDIR /
+CMD ["kb", "worker", "--backend", "bubblewrap", "--python", "/opt/torch/bin/python"]

@@ -9,6 +9,7 @@ FOR ?= 3.12
 MACHINE ?= x86_64
 CARRY := .carry
 JOBS ?= 1
+PART :=
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on -c constraints.txt
@@ -44,6 +45,7 @@ lint: $(VENV)/.dev
 	@printed=$$($(BIN)/lint-imports --no-logo) || { echo "$$printed"; exit 1; }
 	@$(BIN)/zizmor --offline --no-progress --quiet .github/workflows
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec compose.yaml
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/missing-error.yml
 
 verify: $(VENV)/.dev
@@ -70,8 +72,9 @@ verify-cuda:
 fuzz: $(VENV)/.dev
 	@$(BIN)/python -m bench fuzz --seconds $(SECONDS)
 
+# One of them: make bench PART=cluster
 bench: $(VENV)/.bench
-	@$(BIN)/python -m bench
+	@$(BIN)/python -m bench $(PART)
 
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
@@ -109,7 +112,7 @@ $(VENV)/.bench: $(VENV)/.dev
 lock: $(VENV)/.release
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "setuptools", sep="\n")' \
 	  | $(BIN)/uv pip compile - $(LOCK) -o locks/build.txt
-	@$(BIN)/uv pip compile pyproject.toml --extra web $(LOCK) -o locks/web.txt
+	@$(BIN)/uv pip compile pyproject.toml --extra web --extra cluster $(LOCK) -o locks/web.txt
 	@$(BIN)/kb env lock
 
 # Wheel and source archive, built twice and compared; a bill of materials of each image; the hash of every file.

@@ -15,6 +15,7 @@ PARTS = {
     "fuzz": "hostile files, names and pastes for a minute; --seconds N for longer",
     "web": "how long readers of the page and users of the API wait",
     "flood": "the web under hostile connections",
+    "cluster": "batches on workers: overhead, one to four workers, a simulated hundred",
 }
 ON_REQUEST = {
     "record-truth": "claims of the record beside the packages themselves; installs them",

@@ -34,7 +34,7 @@ class Serving(NamedTuple):
 @contextmanager
 def serving(environment: Mapping[str, str] = {}, command: Sequence[str] = SERVE) -> Iterator[Serving]:
     """Start the server on a free port of this machine, wait until it answers, and stop it at the end. Its log is thrown away."""
-    port = _free_port()
+    port = free_port()
     process = subprocess.Popen(
         [part.replace("{port}", str(port)) for part in command],
         env=os.environ | dict(environment),
@@ -68,7 +68,7 @@ def _wait_until_it_answers(server: Serving, process: subprocess.Popen) -> None:
     raise RuntimeError(f"the server did not answer within {START_SECONDS:.0f} s")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

@@ -5,7 +5,6 @@ pip takes wheels alone and runs none of their code, so what an environment holds
 
 from __future__ import annotations
 
-import compileall
 import contextlib
 import platform
 import shutil
@@ -29,6 +28,7 @@ _PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-
 _WHEELS = ("--only-binary=:all:", "--no-compile")
 _DOCKERFILE = f"FROM {IMAGE}\nCOPY packages {IMAGE_PACKAGES}\n"
 _BUILD_TIMEOUT = 1800  # seconds in which the engine has to say something
+_COMPILE_TIMEOUT = 1800  # seconds; what is not compiled by then is compiled whenever a program imports it
 
 Say = Callable[[str], None]
 
@@ -77,12 +77,23 @@ def _install(installation: Installation, python: str, say: Say) -> None:
             raise SandboxError(f"pip cannot install {environment.name}: {errors[-1] if errors else done.stderr[-300:]}")
         _require_modules(environment, packages)
         if not python or python.split(".")[:2] == platform.python_version().split(".")[:2]:
-            compileall.compile_dir(packages, quiet=2, workers=0)
+            _compile(packages)
         scratch.chmod(0o755)
         with contextlib.suppress(OSError):  # somebody else has built it meanwhile
             scratch.rename(folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _compile(packages: Path) -> None:
+    """Compile the packages in an interpreter of their own, because a fork of this process would take its threads' locks and its connections along."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        subprocess.run(
+            [sys.executable, "-m", "compileall", "-qq", "-j", "0", str(packages)],
+            stdin=subprocess.DEVNULL,
+            timeout=_COMPILE_TIMEOUT,
+            check=False,
+        )
 
 
 def _target(python: str) -> list[str]:

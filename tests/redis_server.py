@@ -50,12 +50,12 @@ class Broker:
     def await_workers(self, *workers):
         """Wait until as many workers answer as there are; fail where one of them has ended."""
         app = make_app(self.url)
-        await_that(
-            lambda: len(app.control.ping(timeout=1)) >= len(workers),
-            lambda: all(worker.process.poll() is None for worker in workers),
-            "the workers answer",
-        )
-        app.close()
+        with app, app.connection_for_write() as connection:
+            await_that(
+                lambda: len(app.control.ping(timeout=1, connection=connection)) >= len(workers),
+                lambda: all(worker.process.poll() is None for worker in workers),
+                "the workers answer",
+            )
 
     def _answers(self):
         with contextlib.suppress(RedisError):

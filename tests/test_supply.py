@@ -15,7 +15,11 @@ from tests.conftest import REPOSITORY
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
 ASKED = {
-    "web.txt": PROJECT["project"]["dependencies"] + PROJECT["project"]["optional-dependencies"]["web"],
+    "web.txt": [
+        *PROJECT["project"]["dependencies"],
+        *PROJECT["project"]["optional-dependencies"]["web"],
+        *PROJECT["project"]["optional-dependencies"]["cluster"],
+    ],
     "build.txt": PROJECT["build-system"]["requires"],
 }
 _LOCKED = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;]+)(?P<rest>(?:.*\\\n)*.*)$", re.MULTILINE)

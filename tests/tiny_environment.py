@@ -5,6 +5,8 @@ import hashlib
 import zipfile
 from pathlib import Path
 
+from tests.entry_factory import Programs
+
 SOURCE = 'def refuse(size):\n    raise ValueError(f"tiny refuses a size of {size}, which is odd")\n'
 REPRO = "import kbtiny\n\nkbtiny.refuse(3)\n"
 FIX = "import kbtiny\nimport torch\n\nassert torch.ones(4).numel() == 4\nassert kbtiny.__name__.islower()\n"
@@ -37,6 +39,19 @@ def lock_of(wheel: Path, version: str = "1.5") -> str:
 def definition(modules: str = "kbtiny") -> str:
     """Return the definition of the environment."""
     return f'packages = ["kb-tiny>=1"]\n\n[modules]\nkb-tiny = ["{modules}"]\n\n[preload]\nkb-tiny = ["kbtiny"]\n'
+
+
+def write_entries(entries, tmp_path: Path, monkeypatch) -> None:
+    """Write a folder with the environment tiny-own, and an entry that requires its package; pip finds that without a network."""
+    wheel = write_wheel(tmp_path / "wheels")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheel.parent))
+    monkeypatch.setenv("KB_ENTRIES", str(entries.folder))
+    monkeypatch.setenv("KB_CACHE", str(tmp_path / "cache"))
+    entries.write_file("environments/tiny-own.toml", definition())
+    entries.write_file("environments/tiny-own.txt", lock_of(wheel))
+    cases = [Programs(repro=REPRO, fix=FIX)]
+    entries.write(requires=["kb-tiny>=1"], messages=MESSAGES, cases=cases)
 
 
 def _digest(text: str) -> str:

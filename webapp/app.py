@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flask import Flask
 
 from webapp import caching, errors, headers, i18n, instrumentation, presenters, static_files, urls
 from webapp.blueprints import api, discovery, health, pages
-from webapp.feedback import SqliteFeedback
+from webapp.feedback import open_feedback
 from webapp.limiting import RateLimiter
 from webapp.markdown import render_inline
 from webapp.metrics import Metrics
@@ -18,6 +18,9 @@ from webapp.services import EXTENSION, Services, current_snapshot
 from webapp.settings import SettingError, from_environment
 from webapp.snapshot import SnapshotProvider
 
+if TYPE_CHECKING:
+    from webapp.jobs import JobQueue
+
 __all__ = ["create_app"]
 
 
@@ -25,8 +28,8 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     """Return the application.
 
     `config` overrides settings, which come from the environment. `FOLDERS` (paths) replaces the folders of entries, `SNAPSHOTS` (a SnapshotSource) the
-    entries on disk, `RUN_CASE` (with the signature of kb.verify.case_runner.run_case) the sandbox. Raises webapp.settings.SettingError for a setting
-    that cannot be read.
+    entries on disk, `RUN_CASE` (with the signature of kb.verify.case_runner.run_case) the sandbox of this process. Raises webapp.settings.SettingError for a
+    setting that cannot be read.
     """
     app = Flask(__name__, static_folder=None)
     app.request_class = BoundedRequest
@@ -50,31 +53,48 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
 
 
 def _make_services(app: Flask) -> Services:
-    config, metrics = app.config, Metrics()
-    jobs = None
-    if config["RUN"]:
-        _check_run_settings(app)
-        from webapp.jobs import JobPool, run_case
-
-        run = config.get("RUN_CASE", run_case)
-        jobs = JobPool(config["RUN_SLOTS"], config["RUN_BACKEND"], on_end=metrics.count_run, run=run)
+    config = app.config
+    limiter = RateLimiter(
+        {name: config[name] for name in ("RATE", "RUN_RATE")}, config["REDIS"], without_redis=config["REDIS_GONE"]
+    )
+    metrics = _make_metrics(config["REDIS"])
     return Services(
         snapshots=config.get("SNAPSHOTS") or SnapshotProvider(config.get("FOLDERS"), refresh_seconds=config["REFRESH"]),
-        limiter=RateLimiter(
-            {name: config[name] for name in ("RATE", "RUN_RATE")}, config["REDIS"], without_redis=config["REDIS_GONE"]
-        ),
+        limiter=limiter,
         metrics=metrics,
-        feedback=SqliteFeedback(config["MISSES"]) if config["MISSES"] else None,
-        jobs=jobs,
+        feedback=open_feedback(config["MISSES"], config["REDIS"]) if config["MISSES"] else None,
+        jobs=_make_jobs(config, metrics) if config["RUN"] else None,
     )
 
 
-def _check_run_settings(app: Flask) -> None:
-    """Refuse to run readers' programs where that would be unsafe or could not work."""
-    if app.config["RUN_BACKEND"] == "process":
+def _make_metrics(redis: str) -> Metrics:
+    if not redis:
+        return Metrics()
+    from webapp.shared_metrics import SharedMetrics
+
+    return SharedMetrics(redis)
+
+
+def _make_jobs(config: Mapping[str, Any], metrics: Metrics) -> JobQueue:
+    """Return what runs readers' programs. Raises SettingError where that would be unsafe or could not work."""
+    if config["REDIS"]:
+        from webapp.cluster_jobs import ClusterJobs
+
+        return ClusterJobs(config["REDIS"], on_end=metrics.count_run)
+    if config["RUN_BACKEND"] == "process":
         raise SettingError("KB_WEB_RUN_BACKEND=process: readers' runs need a sandbox; write auto, docker or bubblewrap")
-    if app.config["WORKERS"] != 1:
-        raise SettingError("KB_WEB_RUN needs KB_WEB_WORKERS=1: one process keeps queue and results")
+    if config["WORKERS"] != 1:
+        raise SettingError(
+            "KB_WEB_RUN with several workers needs KB_REDIS, which keeps queue and results, and kb worker; or KB_WEB_WORKERS=1"
+        )
+    from webapp.jobs import JobPool, run_case
+
+    return JobPool(
+        config["RUN_SLOTS"],
+        config["RUN_BACKEND"],
+        on_end=metrics.count_run,
+        run=config.get("RUN_CASE", run_case),
+    )
 
 
 def _prepare_templates(app: Flask) -> None:

@@ -19,8 +19,9 @@ from typing import Protocol
 from kb.corpus.entry import Entry
 from kb.text.lexer import lex
 from webapp import votes
+from webapp.settings import SettingError
 
-__all__ = ["FeedbackStore", "SqliteFeedback", "anonymize", "public_words"]
+__all__ = ["FeedbackStore", "SqliteFeedback", "anonymize", "open_feedback", "public_words"]
 
 log = logging.getLogger("webapp")
 _SCHEMA = "CREATE TABLE IF NOT EXISTS misses (message TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT;" + votes.SCHEMA
@@ -51,6 +52,18 @@ class FeedbackStore(Protocol):
         """
         ...
 
+    def misses(self) -> list[tuple[str, int]]:
+        """Return (message, count), most frequent first. Raises OSError where they cannot be read."""
+        ...
+
+    def votes(self) -> list[tuple[str, int, int]]:
+        """Return (entry, readers helped, readers not helped), least helpful first. Raises OSError where they cannot be read."""
+        ...
+
+    def refused_causes(self) -> list[tuple[str, int, int]]:
+        """Return (entry, number of the cause, readers who said that it was not this), most often refused first. Raises OSError where they cannot be read."""
+        ...
+
 
 class SqliteFeedback:
     """A `FeedbackStore` in one SQLite file, shared by all workers of a machine.
@@ -73,20 +86,20 @@ class SqliteFeedback:
     def count_vote(self, entry: str, *, helped: bool, cause: int = 0, address: str = "") -> None:
         """Count one reader; see `FeedbackStore.count_vote`."""
         with self._errors_logged(), self._connect() as connection:
-            votes.count_vote(connection, entry, helped=helped, cause=cause, address=address)
+            votes.count_vote(votes.SqliteVotes(connection), entry, helped=helped, cause=cause, address=address)
 
     def refused_causes(self) -> list[tuple[str, int, int]]:
-        """Return (entry, number of the cause, readers who said that it was not this), most often refused first. Raises OSError when there is no such file."""
+        """Return the causes that were refused; see `FeedbackStore`."""
         with self._reading() as connection:
             return connection.execute("SELECT * FROM refused ORDER BY count DESC, entry, cause").fetchall()
 
     def misses(self) -> list[tuple[str, int]]:
-        """Return (message, count), most frequent first. Raises OSError when there is no such file."""
+        """Return what was missed; see `FeedbackStore`."""
         with self._reading() as connection:
             return connection.execute("SELECT message, count FROM misses ORDER BY count DESC, message").fetchall()
 
     def votes(self) -> list[tuple[str, int, int]]:
-        """Return (entry, readers helped, readers not helped), least helpful first. Raises OSError when there is no such file."""
+        """Return the votes; see `FeedbackStore`."""
         query = (
             "SELECT entry, sum(count * helped), sum(count * (1 - helped)) FROM helped "
             "GROUP BY entry ORDER BY 3 DESC, 2, 1"
@@ -115,6 +128,17 @@ class SqliteFeedback:
             )
         with closing(sqlite3.connect(f"file:{self.path.resolve()}?mode=ro", uri=True, timeout=2)) as connection:
             yield connection
+
+
+def open_feedback(place: str | Path, redis: str = "") -> FeedbackStore:
+    """Return the counts in a SQLite file, or those in the Redis at that address where the place is `redis`. Raises SettingError."""
+    if str(place) != "redis":
+        return SqliteFeedback(place)
+    if not redis:
+        raise SettingError("KB_WEB_MISSES=redis needs KB_REDIS, the address of that Redis")
+    from webapp.redis_feedback import RedisFeedback
+
+    return RedisFeedback(redis, max_messages=MAX_MESSAGES)
 
 
 def public_words(entries: Iterable[Entry]) -> frozenset[str]:

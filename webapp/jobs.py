@@ -1,4 +1,4 @@
-"""Stored programs that readers run: a pool that runs a few cases at a time, queues the others, and keeps the results."""
+"""Stored programs that readers run: what a job is, and a pool in this process that runs a few at a time, queues the others, and keeps the results."""
 
 from __future__ import annotations
 
@@ -18,22 +18,37 @@ from kb.templates.program_output import shorten_paths
 from kb.verify.case_runner import run_case
 from kb.verify.environments import NotBuilt
 
-__all__ = ["Busy", "Event", "Job", "JobPool", "JobQueue", "run_case"]
+__all__ = [
+    "ABANDONED_SECONDS",
+    "MAX_QUEUED",
+    "Busy",
+    "Event",
+    "Job",
+    "JobEvents",
+    "JobPool",
+    "JobQueue",
+    "Unavailable",
+    "run_case",
+]
 
 log = logging.getLogger("webapp")
 State = Literal["queued", "running", "done", "cancelled", "failed"]
 
-_MAX_QUEUED = 50
+MAX_QUEUED = 50
 _MAX_KEPT = 512
 """Jobs kept, the oldest dropped first."""
 _MAX_OUTPUT = 32_768
 """Characters of a program's output that are shown and kept."""
-_ABANDONED_SECONDS = 15.0
+ABANDONED_SECONDS = 15.0
 """A queued job that nobody has asked for during this time is not started."""
 
 
 class Busy(Exception):  # noqa: N818 - it is no fault
     """No job can be started now: this client has one in progress, or the queue is full. The text is a key of the catalogue."""
+
+
+class Unavailable(Exception):  # noqa: N818 - it is no fault of the reader's
+    """Nothing can be run at present. The text is a key of the catalogue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +63,13 @@ class Event:
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A case that a client wants to see run."""
+    """A case that a client wants to see run, and what has come of it so far."""
 
-    case: Case
+    case_id: str
     client: str
-    repro_fails: bool = True
     id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
     state: State = "queued"
     events: list[Event] = field(default_factory=list)
-    cancel: threading.Event = field(default_factory=threading.Event)
-    last_asked: float = field(default_factory=time.monotonic)
 
     @property
     def over(self) -> bool:
@@ -65,8 +77,18 @@ class Job:
         return self.state in ("done", "cancelled", "failed")
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
+class _PoolJob(Job):
+    """A job of this process."""
+
+    case: Case
+    repro_fails: bool
+    cancel: threading.Event = field(default_factory=threading.Event)
+    last_asked: float = field(default_factory=time.monotonic)
+
+
 class JobQueue(Protocol):
-    """Starts, finds and cancels jobs."""
+    """Starts, finds and cancels jobs. Each method raises Unavailable where the jobs are kept elsewhere and cannot be reached."""
 
     def start(self, case: Case, client: str, *, repro_fails: bool) -> Job:
         """Return the job that runs this case. Raises Busy."""
@@ -82,6 +104,10 @@ class JobQueue(Protocol):
 
     def cancel(self, job: Job) -> None:
         """Cancel a job."""
+        ...
+
+    def close(self) -> None:
+        """Start no more jobs from this process."""
         ...
 
 
@@ -105,9 +131,9 @@ class JobPool:
         self._run_case = run
         self._executor = ThreadPoolExecutor(slots, thread_name_prefix="job")
         self._lock = threading.Lock()
-        self._jobs: OrderedDict[str, Job] = OrderedDict()
-        self._by_programs: dict[str, Job] = {}
-        self._queued: dict[Job, Future[None]] = {}
+        self._jobs: OrderedDict[str, _PoolJob] = OrderedDict()
+        self._by_programs: dict[str, _PoolJob] = {}
+        self._queued: dict[str, Future[None]] = {}
 
     def start(self, case: Case, client: str, *, repro_fails: bool) -> Job:
         """Return the job that runs this case: a finished one with the same programs if there is one, else a new one.
@@ -120,11 +146,11 @@ class JobPool:
                 return known
             if any(job.client == client and not job.over for job in self._jobs.values()):
                 raise Busy("run.one")
-            if len(self._queued) >= _MAX_QUEUED:
+            if len(self._queued) >= MAX_QUEUED:
                 raise Busy("run.full")
-            job = Job(case, client, repro_fails)
+            job = _PoolJob(case.id, client, case=case, repro_fails=repro_fails)
             self._keep(job)
-            self._queued[job] = self._executor.submit(self._work, job)
+            self._queued[job.id] = self._executor.submit(self._work, job)
             return job
 
     def get(self, job_id: str) -> Job | None:
@@ -138,14 +164,15 @@ class JobPool:
     def position(self, job: Job) -> int:
         """Return the number of queued jobs before this one."""
         with self._lock:
-            return list(self._queued).index(job) if job in self._queued else 0
+            return list(self._queued).index(job.id) if job.id in self._queued else 0
 
     def cancel(self, job: Job) -> None:
         """Cancel a job: a queued one is never started, a running one is killed."""
-        job.cancel.set()
         with self._lock:
-            if (future := self._queued.get(job)) and future.cancel():
-                del self._queued[job]
+            if own := self._jobs.get(job.id):
+                own.cancel.set()
+            if (future := self._queued.get(job.id)) and future.cancel():
+                del self._queued[job.id]
                 job.state = "cancelled"
 
     def close(self) -> None:
@@ -156,7 +183,7 @@ class JobPool:
             self.cancel(job)
         self._executor.shutdown(wait=False, cancel_futures=True)
 
-    def _keep(self, job: Job) -> None:
+    def _keep(self, job: _PoolJob) -> None:
         self._jobs[job.id] = self._by_programs[program_hash(job.case)] = job
         while len(self._jobs) > _MAX_KEPT and next(iter(self._jobs.values())).over:
             _, oldest = self._jobs.popitem(last=False)
@@ -164,14 +191,14 @@ class JobPool:
             if self._by_programs.get(digest) is oldest:
                 del self._by_programs[digest]
 
-    def _work(self, job: Job) -> None:
+    def _work(self, job: _PoolJob) -> None:
         with self._lock:
-            self._queued.pop(job, None)
-            abandoned = time.monotonic() - job.last_asked > _ABANDONED_SECONDS
+            self._queued.pop(job.id, None)
+            abandoned = time.monotonic() - job.last_asked > ABANDONED_SECONDS
             job.state = "cancelled" if abandoned or job.cancel.is_set() else "running"
         if job.state == "cancelled":
             return
-        output = _Output(job, self._on_end)
+        output = JobEvents(job.events, repro_fails=job.repro_fails, on_end=self._on_end)
         try:
             self._run_case(
                 job.case,
@@ -191,11 +218,15 @@ class JobPool:
         job.state = "cancelled" if job.cancel.is_set() else "done"
 
 
-class _Output:
-    """Turns what the sandbox reports into a job's events: whole lines, with short paths, up to `_MAX_OUTPUT` characters a program."""
+class JobEvents:
+    """Turns what the sandbox reports into a job's events: whole lines, with short paths, up to `_MAX_OUTPUT` characters a program.
 
-    def __init__(self, job: Job, on_end: Callable[[str], None]) -> None:
-        self._job = job
+    `on_end` is called with the outcome of each program as `kb_runs_total` counts it.
+    """
+
+    def __init__(self, events: list[Event], *, repro_fails: bool, on_end: Callable[[str], None]) -> None:
+        self._events = events
+        self._repro_fails = repro_fails
         self._on_end = on_end
         self._room: dict[str, int] = {}
         self._partial_lines: dict[tuple[str, str], str] = {}
@@ -211,15 +242,15 @@ class _Output:
         for stream in ("stdout", "stderr"):
             self._show(role, stream, self._partial_lines.pop((role, stream), ""))
         ending = _ending(outcome)
-        self._job.events.append(Event(role, "end", ending, round(outcome.seconds, 2)))
-        should_fail = role == "repro" and self._job.repro_fails
+        self._events.append(Event(role, "end", ending, round(outcome.seconds, 2)))
+        should_fail = role == "repro" and self._repro_fails
         self._on_end({"passed": "failed", "failed": "passed"}.get(ending, ending) if should_fail else ending)
 
     def _show(self, role: str, stream: str, text: str) -> None:
         room = self._room.setdefault(role, _MAX_OUTPUT)
         self._room[role] = room - len(text)
         if room > 0 and text:
-            self._job.events.append(Event(role, stream, shorten_paths(text)[:room]))
+            self._events.append(Event(role, stream, shorten_paths(text)[:room]))
 
 
 def _ending(outcome: Any) -> str:

@@ -66,6 +66,9 @@ class Metrics:
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry)
 
+    def close(self) -> None:
+        """End with the server."""
+
 
 def known_method(method: str) -> str:
     """Return an HTTP method, or `other` for one that the client made up: such names must not become labels or lines of the log."""

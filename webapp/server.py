@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from webapp import logs
@@ -37,7 +37,8 @@ def serve(host: str = "127.0.0.1", port: int = 8000, config: Mapping[str, Any] |
     """
     settings = from_environment() | dict(config or {})
     workers = int(settings["WORKERS"])
-    with _listen(host, port) as listener, _shared_metrics(workers):
+    folder_of_metrics = nullcontext() if settings["REDIS"] else _shared_metrics(workers)
+    with _listen(host, port) as listener, folder_of_metrics:
         logs.configure(settings["LOG"])
         if not _is_loopback(host):
             log.warning(
@@ -69,8 +70,10 @@ def _serve_in_this_process(listener: socket.socket, settings: Mapping[str, Any],
     gc.freeze()  # the entries live as long as the process, and a full collection would walk through them while readers wait
     on_ready()
     server.run()
-    if jobs := app.extensions[EXTENSION].jobs:
-        jobs.close()
+    services = app.extensions[EXTENSION]
+    if services.jobs:
+        services.jobs.close()
+    services.metrics.close()
 
 
 def _serve_as_worker(listener: socket.socket, settings: Mapping[str, Any], on_ready: Callable[[], None]) -> None:

@@ -50,8 +50,8 @@ SETTINGS = (
     Setting(
         "REDIS",
         "",
-        "address of a Redis, such as `redis://:password@host:6379/0`, in which all workers and machines count requests together; "
-        "empty: each worker counts alone",
+        "address of a Redis, such as `redis://:password@host:6379/0`, in which all workers and machines share limits, metrics and runs "
+        "([operations.md](operations.md)); empty: each worker counts alone",
         prefix="KB_",
     ),
     Setting(
@@ -60,14 +60,19 @@ SETTINGS = (
     Setting("REFRESH", 2.0, "seconds between two checks for entries that changed on disk; 0: never"),
     Setting("WORKERS", 1, "processes that answer", minimum=1),
     Setting("THREADS", 4, "threads in each of them", minimum=1),
-    Setting("RUN", False, "whether readers may run an entry's programs, in a sandbox; needs one worker"),
-    Setting("RUN_SLOTS", 1, "programs that run at the same time; the others queue", minimum=1),
+    Setting(
+        "RUN",
+        False,
+        "whether readers may run an entry's programs, in a sandbox: of this process, which is then the only one, or with `KB_REDIS` "
+        "of the machines with `kb worker`",
+    ),
+    Setting("RUN_SLOTS", 1, "programs that run at the same time; the others queue (without `KB_REDIS`)", minimum=1),
     Setting("RUN_RATE", "12/minute", "programs that one address may start; empty: any number"),
-    Setting("RUN_BACKEND", "auto", "the sandbox for that: `auto`, `docker` or `bubblewrap`"),
+    Setting("RUN_BACKEND", "auto", "the sandbox for that: `auto`, `docker` or `bubblewrap` (without `KB_REDIS`)"),
     Setting(
         "MISSES",
         "",
-        "SQLite file for counts of what was not answered and of *Did this help?*; empty: neither is kept nor asked",
+        "SQLite file for counts of what was not answered and of *Did this help?*, or `redis` for `KB_REDIS`; empty: neither is kept nor asked",
     ),
     Setting("METRICS", True, "whether `/metrics` is served"),
     Setting("LOG", "json", "one line per request on standard error as `json` or `text`, or `off`"),

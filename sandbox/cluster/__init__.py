@@ -5,6 +5,6 @@
 
 from sandbox.cluster.app import Queue
 from sandbox.cluster.client import ClusterError, offers, run
-from sandbox.cluster.worker import WorkerSettings, start_worker
+from sandbox.cluster.worker import WorkerSettings, is_alive, start_worker
 
-__all__ = ["ClusterError", "Queue", "WorkerSettings", "offers", "run", "start_worker"]
+__all__ = ["ClusterError", "Queue", "WorkerSettings", "is_alive", "offers", "run", "start_worker"]

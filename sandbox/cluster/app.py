@@ -17,6 +17,7 @@ __all__ = [
     "alive_key",
     "busy_key",
     "here_key",
+    "host_key",
     "live_queues",
     "make_app",
     "output_key",
@@ -127,6 +128,11 @@ def output_key(batch: str) -> str:
 def here_key(queue: str) -> str:
     """Return the key that expires `HEARTBEAT` seconds after the last sign of life of all workers that take from the queue."""
     return f"kb:here:{queue}"
+
+
+def host_key(host: str) -> str:
+    """Return the key that expires `HEARTBEAT` seconds after the last sign of life of the workers of a host."""
+    return f"kb:host:{host}"
 
 
 def busy_key(queue: str) -> str:

@@ -175,6 +175,9 @@ class _Session:
         self._on_outcome = on_outcome
         self._redeliver_after = redeliver_after
         self._patience = patience
+        # not of Celery's pools: what they hold is closed in every process that is forked later, and kombu may wait there for ever
+        self._connection = app.connection_for_write()
+        self._producer = app.amqp.Producer(self._connection, auto_declare=False)
         self._pending: dict[str, _Pending] = {}
         self._look_after = 0.0
         self._last_sign = time.monotonic()
@@ -214,6 +217,7 @@ class _Session:
         with contextlib.suppress(*AWAY):
             if self._pending:
                 redis_client(self._app).delete(*map(wanted_key, self._pending))
+        self._connection.release()
         self._app.close()
 
     def _queue_batch(self, pending: _Pending) -> None:
@@ -227,7 +231,13 @@ class _Session:
         redis_client(self._app).set(wanted_key(task_id), "1", ex=_WANTED_SECONDS)
         message = encode_batch(pending.batch)
         self._app.send_task(
-            TASK, [message], queue=self._queue, time_limit=limit, task_id=task_id, priority=_READERS_FIRST
+            TASK,
+            [message],
+            queue=self._queue,
+            time_limit=limit,
+            task_id=task_id,
+            priority=_READERS_FIRST,
+            producer=self._producer,
         )
         self._sent += 1
         self._pending[task_id] = replace(pending, number=self._sent, overtaken=None)
@@ -267,9 +277,8 @@ class _Session:
             self._note_sign()
         ids = list(self._pending)
         wanted, started, alive = (redis.mget(map(key, ids)) for key in (wanted_key, started_key, alive_key))
-        for task_id, is_started in zip(ids, started, strict=True):
-            if is_started:
-                self._last_begun = max(self._last_begun, self._pending[task_id].number)
+        begun = [self._pending[task_id].number for task_id, begun in zip(ids, started, strict=True) if begun]
+        self._last_begun = max(self._last_begun, *begun, 0)
         is_queue_empty = not all(started) and self._is_queue_empty()
         for task_id, *state in zip(ids, wanted, started, alive, strict=True):
             is_wanted, is_started, is_alive = map(bool, state)
@@ -299,12 +308,11 @@ class _Session:
         return time.monotonic() - pending.overtaken >= HEARTBEAT
 
     def _is_queue_empty(self) -> bool:
-        with self._app.connection_for_read() as connection:
-            connection.ensure_connection(max_retries=1, timeout=HEARTBEAT)
-            try:
-                count: int = connection.default_channel.queue_declare(self._queue, passive=True).message_count
-            except connection.channel_errors:
-                return True  # no worker has ever taken from it, or the broker has forgotten it
+        self._connection.ensure_connection(max_retries=1, timeout=HEARTBEAT)
+        try:
+            count: int = self._connection.default_channel.queue_declare(self._queue, passive=True).message_count
+        except self._connection.channel_errors:
+            return True  # no worker has ever taken from it, or the broker has forgotten it
         return count == 0
 
     def _note_sign(self, begun: int = 0) -> None:

@@ -23,6 +23,7 @@ from sandbox.cluster.app import (
     alive_key,
     busy_key,
     here_key,
+    host_key,
     make_app,
     output_key,
     redis_client,
@@ -34,7 +35,7 @@ from sandbox.environments import Installation
 from sandbox.model import Limits, Outcome, Program, SandboxError, Stream
 from sandbox.scheduler import run
 
-__all__ = ["WorkerSettings", "add_task", "start_worker", "torch_version"]
+__all__ = ["WorkerSettings", "add_task", "is_alive", "start_worker", "torch_version"]
 
 _BEAT_SECONDS = 1
 _LIVE_SECONDS = 0.2
@@ -90,6 +91,15 @@ def start_worker(broker: str, settings: WorkerSettings) -> int:
     return int(worker.exitcode or 0)
 
 
+def is_alive(broker: str) -> bool:
+    """Return whether a worker of this host has given a sign of life within `HEARTBEAT` seconds; False without the broker."""
+    with make_app(broker) as app:
+        try:
+            return bool(redis_client(app).exists(host_key(socket.gethostname())))
+        except RedisError:
+            return False
+
+
 def torch_version(settings: WorkerSettings) -> str:
     """Return the version of torch that programs have in the sandbox of this machine."""
     limits = Limits(gpus=1 if settings.device == "cuda" else 0)
@@ -118,24 +128,26 @@ def _show(redis: Redis, queues: Sequence[str]) -> None:
     """Show for `HEARTBEAT` seconds that a worker takes from these queues."""
     with redis.pipeline() as pipeline:
         pipeline.sadd(QUEUES, *queues)
-        for queue in queues:
-            pipeline.set(here_key(queue), "1", ex=HEARTBEAT)
+        for key in (host_key(socket.gethostname()), *map(here_key, queues)):
+            pipeline.set(key, "1", ex=HEARTBEAT)
         pipeline.execute()
 
 
 def _run(batch: Batch, settings: WorkerSettings, report: _Report | None = None) -> list[Outcome]:
-    """Run a batch in the sandbox here. Raises `SandboxError` where its environment is not built here."""
+    """Run a batch in the sandbox here. Raises `SandboxError` where its environment is not built, or a reader waits and there is no isolation."""
     built = {installation.environment.label: installation for installation in settings.environments}
     if batch.environment and batch.environment not in built:
         raise SandboxError(f"the environment {batch.environment} is not built here")
+    if batch.live and settings.backend == "process":
+        raise SandboxError("readers' runs need a sandbox; start kb worker with --backend auto, docker or bubblewrap")
     return run(
         batch.programs,
         backend=settings.backend,
         isolation=batch.isolation,
         preload=batch.preload,
-        cancel=report and report.cancel,
-        on_output=report and report.add_output,
-        on_outcome=report and report.add_outcome,
+        cancel=report.cancel if report else None,
+        on_output=report.add_output if report else None,
+        on_outcome=report.add_outcome if report else None,
         python=settings.python,
         runtime=settings.runtime,
         image=settings.image,

@@ -74,7 +74,10 @@ def serving(entries, *settings, host="127.0.0.1", program=SERVE):
             yield SimpleNamespace(process=process, address=address, log=lambda: Path(log.name).read_text("utf-8"))
         finally:
             process.terminate()
-            process.wait(30)
+            try:
+                process.wait(30)
+            finally:
+                process.kill()
 
 
 def await_address(process, host, port):
@@ -189,7 +192,7 @@ def test_a_dead_worker_is_replaced_and_all_end_with_the_server(two_workers):
 
 def test_workers_end_when_their_parent_is_killed(two_workers):
     two_workers.process.kill()
-    two_workers.process.wait()
+    two_workers.process.wait(30)
     wait_for(lambda: not is_answered(two_workers.address))
 
 
@@ -248,10 +251,25 @@ def test_the_table_of_settings_is_the_one_in_the_documentation():
     assert table() in (REPOSITORY / "docs/web.md").read_text("utf-8")
 
 
-def test_the_compose_file_sets_only_what_there_is_and_asks_for_health():
-    web = yaml.safe_load((REPOSITORY / "compose.yaml").read_text("utf-8"))["services"]["web"]
-    names = {name.removeprefix("KB_WEB_") for name in web["environment"] if name.startswith("KB_WEB_")}
-    assert names <= {setting.name for setting in SETTINGS}
+def compose_services():
+    return yaml.safe_load((REPOSITORY / "compose.yaml").read_text("utf-8"))["services"]
+
+
+@pytest.mark.parametrize("name", ["web", "replica"])
+def test_the_compose_file_sets_only_what_there_is_and_asks_for_health(name):
+    web = compose_services()[name]
+    variables = {setting.variable for setting in SETTINGS}
+    assert {variable for variable in web["environment"] if variable != "KB_CACHE"} <= variables
     assert "/healthz" in " ".join(web["healthcheck"]["test"])
-    assert (web["read_only"], web["cap_drop"]) == (True, ["ALL"])
-    assert all(port.startswith("127.0.0.1:") for port in web["ports"])
+
+
+def test_every_service_of_the_compose_file_has_limits_a_health_check_and_no_rights():
+    services = compose_services()
+    assert services.keys() == {"web", "proxy", "replica", "redis", "worker"}
+    for service in services.values():
+        assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
+        assert "no-new-privileges:true" in service["security_opt"]
+        assert service.keys() >= {"healthcheck", "mem_limit", "pids_limit", "restart"}
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
+        assert not any("docker.sock" in str(volume) for volume in service.get("volumes", ()))
+    assert "ports" not in services["redis"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
 from flask import Blueprint, Response, abort, jsonify, redirect, render_template, request, url_for
@@ -9,7 +10,7 @@ from werkzeug.wrappers import Response as BaseResponse
 
 from kb.corpus.entry import Case, Entry
 from webapp.i18n import catalogue, current_language, translate
-from webapp.jobs import Busy, Job, JobQueue
+from webapp.jobs import Busy, Job, JobQueue, Unavailable
 from webapp.presenters import runnable, view_case, visible
 from webapp.same_origin import require_same_origin
 from webapp.services import current_snapshot, services
@@ -35,7 +36,7 @@ def start() -> BaseResponse:
     try:
         job = _jobs().start(case, client, repro_fails=entry.kind != "warning")
     except Busy as busy:
-        return _refusal(str(busy))
+        return _refusal(429, str(busy))
     if _wants_json():
         return _state(job)
     return redirect(url_for("runs.follow", job_id=job.id, lang=request.args.get("lang")), 303)
@@ -47,7 +48,7 @@ def follow(job_id: str) -> Response:
     job = _job(job_id)
     if _wants_json():
         return _state(job)
-    entry, case = _entry_and_case(job.case.id)
+    entry, case = _entry_and_case(job.case_id)
     page = render_template(
         "run.html",
         job=job,
@@ -117,11 +118,19 @@ def _state(job: Job) -> Response:
     )
 
 
-def _refusal(key: str) -> Response:
+@bp.errorhandler(Unavailable)
+def _unavailable(error: Unavailable) -> Response:
+    return _refusal(503, str(error))
+
+
+def _refusal(status: int, key: str) -> Response:
     headers = {"Retry-After": str(_RETRY_SECONDS)}
     if _wants_json():
         response = jsonify(message=translate(key))
-        response.status_code = 429
+        response.status_code = status
         response.headers.extend(headers)
         return response
-    return Response(render_template("error.html", code=429, name="", message=translate(key), similar=[]), 429, headers)
+    page = render_template(
+        "error.html", code=status, name=HTTPStatus(status).phrase, message=translate(key), similar=[]
+    )
+    return Response(page, status, headers)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kb.cli.common import BOLD, DIM, Failure, Style, make_parser
+
+if TYPE_CHECKING:
+    from webapp.feedback import FeedbackStore
 
 
 def parser() -> argparse.ArgumentParser:
@@ -14,10 +17,15 @@ def parser() -> argparse.ArgumentParser:
     parser = make_parser(
         "misses",
         "List what to write next: errors that readers of the search page asked and no entry answers, most wanted first.",
-        "The server keeps them, as normalized messages and counts alone, if KB_WEB_MISSES names a file.\n"
+        "The server keeps them, as normalized messages and counts alone, if KB_WEB_MISSES names a file or redis.\n"
         "kb new begins an entry from one.",
     )
-    parser.add_argument("file", nargs="?", metavar="FILE", help="the file they are kept in (default: KB_WEB_MISSES)")
+    parser.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="the file they are kept in, or redis for that of KB_REDIS (default: KB_WEB_MISSES)",
+    )
     parser.add_argument("-n", type=int, default=20, metavar="N", help="at most this many (default 20)")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--helped", action="store_true", help="list the entries that did not help, most often first")
@@ -30,11 +38,9 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the list; an empty one is no failure."""
-    from webapp.feedback import SqliteFeedback
-
     if arguments.n < 1:
         raise Failure("-n takes a number from 1 on", 2)
-    feedback = SqliteFeedback(arguments.file or _configured())
+    feedback = _feedback(arguments.file)
     try:
         if arguments.helped:
             rows = [
@@ -65,14 +71,16 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _configured() -> Path:
-    """Return the file that the server's settings name."""
+def _feedback(file: str | None) -> FeedbackStore:
+    """Return the counts in a file, or those that the server's settings name."""
+    from webapp.feedback import open_feedback
     from webapp.settings import SettingError, from_environment
 
     try:
-        path = from_environment().get("MISSES")
+        settings = from_environment()
+        place = file or str(settings["MISSES"])
+        if place:
+            return open_feedback(place, str(settings["REDIS"]))
     except SettingError as error:
         raise Failure(str(error), 2) from None
-    if not path:
-        raise Failure("no misses are kept: set KB_WEB_MISSES to a file, for the server and here, or name the file", 2)
-    return Path(str(path))
+    raise Failure("no misses are kept: set KB_WEB_MISSES to a file, for the server and here, or name the file", 2)

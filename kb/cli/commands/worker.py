@@ -18,7 +18,7 @@ def parser() -> argparse.ArgumentParser:
     command = make_parser(
         "worker",
         "Take batches of programs from a Redis and run them in this machine's sandbox, until Ctrl-C.",
-        "Exit status: 0 ended by a signal, 1 the sandbox or the broker does not work, 2 usage.",
+        "Exit status: 0 ended by a signal, 1 the sandbox or the broker does not work, 2 usage. With --ping 0 where a worker of this machine is alive, else 1.",
     )
     command.add_argument(
         "--broker",
@@ -38,6 +38,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         help="when another worker gets the batch of a machine that has gone (default 1800; longer than any batch)",
     )
+    command.add_argument(
+        "--ping", action="store_true", help="only say by the exit status whether a worker of this machine is alive"
+    )
     add_sandbox_options(command)
     return command
 
@@ -48,9 +51,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise Failure("name the broker with --broker redis://HOST:PORT/0, or in KB_BROKER", 2)
     try:
         from sandbox.cluster.app import REDELIVER_AFTER
-        from sandbox.cluster.worker import WorkerSettings, start_worker
+        from sandbox.cluster.worker import WorkerSettings, is_alive, start_worker
     except ImportError as error:
         raise Failure(f"{error}; workers need more packages: pip install 'kb-torch[sandbox,cluster]'") from None
+    if arguments.ping:
+        return 0 if is_alive(arguments.broker) else 1
     environments = []
     if not (arguments.python or arguments.image):  # whoever names one knows its packages
         backend = sandbox.choose(arguments.backend, sandbox.Options(runtime=arguments.runtime)).name

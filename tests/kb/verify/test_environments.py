@@ -18,15 +18,7 @@ PROCESS = RunOptions(backend="process")
 @pytest.fixture
 def tiny_entries(entries, tmp_path, monkeypatch):
     """A folder with an environment of its own, and an entry that requires its package."""
-    wheel = tiny_environment.write_wheel(tmp_path / "wheels")
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(wheel.parent))
-    monkeypatch.setenv("KB_ENTRIES", str(entries.folder))
-    monkeypatch.setenv("KB_CACHE", str(tmp_path / "cache"))
-    entries.write_file("environments/tiny-own.toml", tiny_environment.definition())
-    entries.write_file("environments/tiny-own.txt", tiny_environment.lock_of(wheel))
-    cases = [Programs(repro=tiny_environment.REPRO, fix=tiny_environment.FIX)]
-    entries.write(requires=["kb-tiny>=1"], messages=tiny_environment.MESSAGES, cases=cases)
+    tiny_environment.write_entries(entries, tmp_path, monkeypatch)
     return entries
 
 

@@ -1,6 +1,7 @@
 """Programs on workers, with a real Redis and real worker processes: what they return, and what happens when something dies."""
 
 import json
+import multiprocessing
 import random
 import signal
 import threading
@@ -141,9 +142,11 @@ def test_a_message_that_is_pickled_is_not_opened(broker, make_worker, tmp_path):
 
 def test_a_batch_of_another_form_runs_nothing(broker, make_worker):
     make_worker()
-    result = make_app(broker.url).send_task(TASK, [{"programs": "import os"}], queue=only_queue(broker).name)
-    with pytest.raises(Exception, match="agreed form"):
-        result.get(timeout=60)
+    with make_app(broker.url) as app, app.connection_for_write() as connection:
+        message = [{"programs": "import os"}]
+        result = app.send_task(TASK, message, queue=only_queue(broker).name, connection=connection)
+        with pytest.raises(Exception, match="agreed form"):
+            result.get(timeout=60)
 
 
 def test_workers_that_are_killed_paused_and_restarted_change_no_result(broker, make_worker):
@@ -183,3 +186,14 @@ def test_workers_that_are_killed_paused_and_restarted_change_no_result(broker, m
     finally:
         done.set()
         striker.join(WAIT)
+
+
+def test_a_process_that_is_forked_after_a_run_does_not_wait_for_the_broker(broker, make_worker):
+    """Kombu closes what is open in every process that multiprocessing forks, and waits there for answers that the parent gets."""
+    make_worker()
+    run(broker, programs(1))
+    child = multiprocessing.get_context("fork").Process(target=time.time)
+    child.start()
+    child.join(WAIT)
+    child.kill()
+    assert child.exitcode == 0
