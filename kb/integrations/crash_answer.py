@@ -149,7 +149,8 @@ def _answered_by(slug: str) -> tuple[str, str]:
         answering = _first_rank(os.path.join(attempt, f"kb-{slug}"), rank)  # noqa: PTH118
     elif processes := sys.modules.get("kb.integrations.processes"):
         name = processes.answering_process(slug)
-        return ("process", name) if name else ("", "")
+        if name is not None:
+            return ("process", name) if name else ("", "")
     return ("", "") if answering == rank else ("rank", answering)
 
 

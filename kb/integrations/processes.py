@@ -55,8 +55,8 @@ def watch(answer: Callable[[BaseException | None], None]) -> None:
     traceback.print_exc = print_exc
 
 
-def answering_process(slug: str) -> str:
-    """Return the name of the process that answers with the entry if it is another one, forked from the same parent; else the empty string.
+def answering_process(slug: str) -> str | None:
+    """Return the name of the process that answers with the entry, empty if it is this one; None where this is none of several that were forked.
 
     The first to write its name into the entry's slot answers. Of several that write at once it is the last, by Fischer's algorithm: each looks again when
     all have written. Where another entry has the slot, every process answers.
@@ -64,7 +64,7 @@ def answering_process(slug: str) -> str:
     from multiprocessing import current_process, parent_process
 
     if _shared is None or parent_process() is None:
-        return ""
+        return None
     process = current_process()
     own = f"{slug} {process.pid} {process.name}".encode()[:_SLOT].ljust(_SLOT)
     start = zlib.crc32(slug.encode()) % _SLOTS * _SLOT

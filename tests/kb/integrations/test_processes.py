@@ -93,3 +93,14 @@ def test_a_process_that_has_no_answer_is_as_without_kb(tmp_path, work):
 
 def test_after_uninstall_processes_are_silent(tmp_path):
     assert run(tmp_path, before="import kb; kb.install(); kb.uninstall()") == run(tmp_path, before="")
+
+
+def test_a_rank_that_has_forked_processes_leaves_the_answer_to_rank_0(tmp_path, monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    (tmp_path / "train.py").write_text(
+        "import kb, multiprocessing; kb.install()\n"
+        "worker = multiprocessing.get_context('fork').Process(target=print); worker.start(); worker.join()\n"
+        f"raise ValueError({MESSAGE!r})\n"
+    )
+    done = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "Rank 0 prints the whole answer" in done.stderr
