@@ -1,21 +1,27 @@
 """Batches and outcomes survive the way as JSON, and nothing of another form gets through."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from sandbox import Frame, Limits, Outcome, Program, Raised
 from sandbox.cluster.messages import (
     Batch,
+    Event,
     MessageError,
     decode_batch,
+    decode_event,
     decode_outcomes,
     encode_batch,
+    encode_event,
     encode_outcomes,
 )
 
 PROGRAM = Program("print('你好')", Limits(seconds=3, gpus=1), "a:repro", "a", fresh=True, device="cuda", env={"A": "b"})
-BATCH = Batch((PROGRAM, Program("", name="a:fix")), "all", ("torch", "torch._dynamo"))
+BATCH = Batch(
+    (PROGRAM, Program("", name="a:fix")), "all", ("torch", "torch._dynamo"), "tiny-0a1b2c", ("kb-tiny",), live=True
+)
 RAISED = Raised("ValueError", "m", (Frame("library", "torch.nn", 3, "f", "x"),), (("KeyError", "'k'"),))
 OUTCOMES = [
     Outcome("a:repro", "exit", 1, raised=RAISED, stdout="\x00 是", versions={"torch": "2.13.0"}),
@@ -55,6 +61,9 @@ def test_outcomes_come_back_as_they_were():
         (("programs", 0, "limits", "more"), 1),
         (("programs", 0, "env"), {"A": 1}),
         (("trust_gpu",), True),
+        (("environment",), "../tiny"),
+        (("packages",), ["--index-url"]),
+        (("live",), 1),
     ],
 )
 def test_a_batch_of_another_form_is_refused(path, value):
@@ -89,3 +98,18 @@ def test_what_is_no_batch_is_refused(data):
 def test_a_result_of_another_form_is_refused(change):
     with pytest.raises(MessageError):
         decode_outcomes(change(encode_outcomes(OUTCOMES)), BATCH)
+
+
+def test_an_event_comes_back_and_an_outcome_without_its_output():
+    printed = Event(1, "stdout", "是\n")
+    assert decode_event(encode_event(printed)) == printed
+    ended = decode_event(encode_event(Event(0, "end", outcome=OUTCOMES[0])))
+    assert ended.outcome == replace(OUTCOMES[0], stdout="", raised=None)
+
+
+@pytest.mark.parametrize(
+    "data", ["", "{}", "[1]", '{"program": 0, "stream": "stdin", "text": "", "outcome": null}', b"\xff"]
+)
+def test_an_event_of_another_form_is_refused(data):
+    with pytest.raises(MessageError):
+        decode_event(data)
