@@ -17,9 +17,10 @@ PARTS = {
     "flood": "the web under hostile connections",
 }
 ON_REQUEST = {
+    "fit": "the numbers by which answers are ranked and judged, from labelled posts; needs the extra fit, and writes them",
     "record-truth": "claims of the record beside the packages themselves; installs them",
 }
-"""Benchmarks that need a network: run only by name."""
+"""What needs a network or an extra: run only by name."""
 
 
 def main(argv: list[str]) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from kb.index.reader import Index
 from kb.search.answer import Answer
 from kb.search.lookup import lookup
 
-__all__ = ["NONE", "Failure", "Figures", "Report", "evaluate", "format_report", "read_queries"]
+__all__ = ["NONE", "Failure", "Figures", "Report", "evaluate", "format_report", "read_queries", "right_entries"]
 
 NONE = "NONE"
 """The label of a query that no entry answers."""
@@ -104,6 +104,15 @@ def read_queries(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
                 raise ValueError(f"{path}:{number}: a query is an object with 'text' and 'slug'")  # noqa: TRY004 - about the file
             queries.append({**query, "line": number})
     return queries
+
+
+def right_entries(index: Index, query: Mapping[str, Any]) -> set[str]:
+    """Return the slugs of the entries of the index that answer a query.
+
+    Those are its `slug` and `also_ok`, also under the names that they had before, and the entry that has the name of what was `missing`.
+    """
+    named = {query["slug"], query.get("missing", ""), *query.get("also_ok", ())}
+    return {head["id"] for slug in named if (head := _summary(index, slug))}
 
 
 def evaluate(
