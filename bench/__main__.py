@@ -18,9 +18,10 @@ PARTS = {
     "cluster": "batches on workers: overhead, one to four workers, a simulated hundred",
 }
 ON_REQUEST = {
+    "fit": "the numbers by which answers are ranked and judged, from labelled posts; needs the extra fit, and writes them",
     "record-truth": "claims of the record beside the packages themselves; installs them",
 }
-"""Benchmarks that need a network: run only by name."""
+"""What needs a network or an extra: run only by name."""
 
 
 def main(argv: list[str]) -> int:

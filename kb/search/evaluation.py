@@ -1,7 +1,7 @@
 """Measure look-ups on labelled queries: how often the right entry comes first, and how often kb rightly says that it has none.
 
-A query is an object with `text`, `slug` (the entry that answers it, or `NONE`), and if wanted `also_ok` (other slugs that do), `lang` and `form`. Only
-queries that an entry of the index can answer count, and those that nothing answers.
+A query is an object with `text`, `slug` (the entry that answers it, `NONE`, or `MISSING` with `missing`, the name of the mistake), and if wanted `also_ok`
+(other slugs that do), `lang`, `form` and `ecosystem`. Queries with another slug that the index lacks are left out.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kb.index.document import EntrySummary
 from kb.index.manager import open_index
@@ -20,10 +20,12 @@ from kb.index.reader import Index
 from kb.search.answer import Answer
 from kb.search.lookup import lookup
 
-__all__ = ["NONE", "Failure", "Figures", "Report", "evaluate", "format_report", "read_queries"]
+__all__ = ["NONE", "Failure", "Figures", "Report", "evaluate", "format_report", "read_queries", "right_entries"]
 
-NONE = "NONE"
-"""The label of a query that no entry answers."""
+NONE, MISSING = "NONE", "MISSING"
+"""The labels of a query that no entry answers: it is no matter of PyTorch's, or an entry is to be wished."""
+
+_BINS = 5
 
 
 @dataclass(slots=True)
@@ -31,7 +33,9 @@ class Figures:
     """What was measured on a group of queries.
 
     `recall1`, `recall3` and `mrr` are over the answerable queries; `declined_none` is the share of the others that were declined, `declined_wrongly` the
-    share of the answerable ones that were. None where a group has no such query. `milliseconds` is the mean time of a look-up.
+    share of the answerable ones that were. `answered_rightly` is the share of the answerable that were answered with a right entry first, and `exact` and
+    `likely` are the shares of right ones among the first answers of that confidence. None where a group has no such query. `milliseconds` is the mean time
+    of a look-up. `calibration_error` is the mean distance between the score of the first match and the share of right ones, over bins of the score.
     """
 
     answerable: int = 0
@@ -42,6 +46,19 @@ class Figures:
     declined_none: float | None = None
     declined_wrongly: float | None = None
     milliseconds: float = 0.0
+    answered_rightly: float | None = None
+    exact: float | None = None
+    likely: float | None = None
+    calibration_error: float | None = None
+
+
+class Bin(NamedTuple):
+    """Queries whose first match had a score from `low` on, below the next bin: their number, their mean score, and the share whose first match was right."""
+
+    low: float
+    queries: int
+    score: float
+    right: float
 
 
 @dataclass(slots=True)
@@ -59,30 +76,40 @@ class Failure:
 
 @dataclass(slots=True)
 class Report:
-    """Figures overall (`all`) and by group (`form:…`, `lang:…`, `kind:…`), the failures, and how many queries had no entry yet."""
+    """Figures overall (`all`) and by group (`form:…`, `lang:…`, `ecosystem:…`, `kind:…`), the failures, and how many queries had no entry yet.
+
+    `reliability` has the scores of first matches beside the share of right ones, by bin.
+    """
 
     groups: dict[str, Figures]
     failures: list[Failure]
     skipped: int
+    reliability: list[Bin] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data."""
         return {
             "groups": {name: asdict(figures) for name, figures in self.groups.items()},
-            "failures": [asdict(one) for one in self.failures],
+            "failures": [asdict(failure) for failure in self.failures],
             "skipped": self.skipped,
+            "reliability": [part._asdict() for part in self.reliability],
         }
 
 
 @dataclass(slots=True)
 class _Judged:
-    """One query's outcome: the rank of the first right entry (0: none among the matches), whether kb answered, and the seconds it took."""
+    """One query's outcome: the rank of the first right entry (0: none among the matches), whether kb answered, and the seconds it took.
+
+    `confidence` and `score` are those of the first match, empty and 0 where there is none.
+    """
 
     groups: tuple[str, ...]
     none: bool
     rank: int
     answered: bool
     seconds: float
+    confidence: str
+    score: float
 
 
 def read_queries(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -106,6 +133,15 @@ def read_queries(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     return queries
 
 
+def right_entries(index: Index, query: Mapping[str, Any]) -> set[str]:
+    """Return the slugs of the entries of the index that answer a query.
+
+    Those are its `slug` and `also_ok`, also under the names that they had before, and the entry that has the name of what was `missing`.
+    """
+    named = {query["slug"], query.get("missing", ""), *query.get("also_ok", ())}
+    return {head["id"] for slug in named if (head := _summary(index, slug))}
+
+
 def evaluate(
     path: str | os.PathLike[str],
     *,
@@ -120,56 +156,65 @@ def evaluate(
     failures: list[Failure] = []
     skipped = 0
     for query in read_queries(path):
-        right = {query["slug"], *query.get("also_ok", ())}
-        kinds = [head["kind"] for slug in right if (head := _summary(opened, slug))]
-        if query["slug"] != NONE and not kinds:
+        right = right_entries(opened, query)
+        kinds = [opened.summary(slug)["kind"] for slug in sorted(right)]
+        if query["slug"] not in (NONE, MISSING) and not right:
             skipped += 1
             continue
         start = time.perf_counter()
-        found = ask(query["text"])
-        one = _judge(query, right, kinds, found, time.perf_counter() - start)
-        judged.append(one)
-        if why := _fault(one):
-            failures.append(_failure(query, why, found))
-    names = sorted({group for one in judged for group in one.groups}, key=lambda name: (name != "all", name))
-    return Report({name: _figures([one for one in judged if name in one.groups]) for name in names}, failures, skipped)
+        given = ask(query["text"])
+        outcome = _judge(query, right, kinds, given, time.perf_counter() - start)
+        judged.append(outcome)
+        if why := _fault(outcome):
+            failures.append(_failure(query, why, given))
+    names = sorted({group for outcome in judged for group in outcome.groups}, key=lambda name: (name != "all", name))
+    groups = {name: _figures([outcome for outcome in judged if name in outcome.groups]) for name in names}
+    return Report(groups, failures, skipped, _reliability(judged))
 
 
 def format_report(report: Report, *, failures: bool = False) -> str:
     """Return the report as a table for a terminal, followed by the failures when they are asked for."""
-    rows: list[tuple[str, ...]] = [
-        ("group", "queries", "none", "recall@1", "recall@3", "MRR", "none declined", "wrongly declined", "ms")
-    ]
+    head = ("group", "queries", "none", "recall@1", "recall@3", "MRR", "none declined", "wrongly declined")
+    rows: list[tuple[str, ...]] = [(*head, "rightly answered", "exact right", "likely right", "calibration", "ms")]
     for name, f in report.groups.items():
         rates = (f.recall1, f.recall3, f.mrr, f.declined_none, f.declined_wrongly)
-        rows.append(
-            (
-                name,
-                str(f.answerable),
-                str(f.none),
-                *("-" if rate is None else f"{rate:.3f}" for rate in rates),
-                f"{f.milliseconds:.1f}",
-            )
-        )
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if not at else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
+        cells = [_rate(rate) for rate in (*rates, f.answered_rightly, f.exact, f.likely, f.calibration_error)]
+        rows.append((name, str(f.answerable), str(f.none), *cells, f"{f.milliseconds:.1f}"))
+    lines = _aligned(rows)
+    if report.reliability:
+        table = [("score from", "queries", "mean score", "first right")]
+        table += [
+            (f"{low:.1f}", str(queries), _rate(score), _rate(right))
+            for low, queries, score, right in report.reliability
+        ]
+        lines += ["", *_aligned(table)]
     if report.skipped:
         lines.append(f"{report.skipped} queries left out: no entry of that slug")
     if failures:
-        for one in report.failures:
+        for failure in report.failures:
             lines += [
                 "",
-                f"line {one.line}: {one.slug} ({one.form}, {one.lang}): {one.why}",
-                *(f"    {_got(match)}" for match in one.got),
+                f"line {failure.line}: {failure.slug} ({failure.form}, {failure.lang}): {failure.why}",
+                *(f"    {_got(match)}" for match in failure.got),
             ]
-            lines += [f"  | {line}" for line in one.text.splitlines()[:8]]
+            lines += [f"  | {line}" for line in failure.text.splitlines()[:8]]
     return "\n".join(lines)
+
+
+def _rate(rate: float | None) -> str:
+    return "-" if rate is None else f"{rate:.3f}"
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return the rows as lines with the first column to the left and the others to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
 
 
 def _summary(index: Index, slug: str) -> EntrySummary | None:
@@ -179,25 +224,25 @@ def _summary(index: Index, slug: str) -> EntrySummary | None:
         return None
 
 
-def _judge(query: dict[str, Any], right: set[str], kinds: Sequence[str], found: Answer, seconds: float) -> _Judged:
-    none = query["slug"] == NONE
-    rank = next((place for place, match in enumerate(found.matches, 1) if match.id in right), 0)
-    groups = ["all", *(f"{key}:{query[key]}" for key in ("form", "lang") if query.get(key))]
-    if not none:
-        groups.append(f"kind:{kinds[0]}")
-    return _Judged(tuple(groups), none, 0 if none else rank, found.answered, seconds)
+def _judge(query: dict[str, Any], right: set[str], kinds: Sequence[str], given: Answer, seconds: float) -> _Judged:
+    rank = next((place for place, match in enumerate(given.matches, 1) if match.id in right), 0)
+    groups = ["all", *(f"{key}:{query[key]}" for key in ("form", "lang", "ecosystem") if query.get(key))]
+    groups += [f"kind:{kinds[0]}"] if kinds else []
+    first = given.matches[0] if given.matches else None
+    confidence, score = (first.confidence, first.score) if first else ("", 0.0)
+    return _Judged(tuple(groups), not right, rank, given.answered, seconds, confidence, score)
 
 
-def _fault(one: _Judged) -> str:
-    if one.none:
-        return "answered, though no entry answers it" if one.answered else ""
-    if one.rank == 1 and one.answered:
+def _fault(outcome: _Judged) -> str:
+    if outcome.none:
+        return "answered, though no entry answers it" if outcome.answered else ""
+    if outcome.rank == 1 and outcome.answered:
         return ""
-    where = f"the right entry is match {one.rank}" if one.rank else "the right entry is not among the matches"
-    return where if one.answered else f"declined; {where}"
+    where = f"the right entry is match {outcome.rank}" if outcome.rank else "the right entry is not among the matches"
+    return where if outcome.answered else f"declined; {where}"
 
 
-def _failure(query: dict[str, Any], why: str, found: Answer) -> Failure:
+def _failure(query: dict[str, Any], why: str, given: Answer) -> Failure:
     got = [
         {
             "id": match.id,
@@ -206,7 +251,7 @@ def _failure(query: dict[str, Any], why: str, found: Answer) -> Failure:
             "template": match.evidence.template,
             "words": list(match.evidence.words),
         }
-        for match in found.matches[:3]
+        for match in given.matches[:3]
     ]
     return Failure(query["line"], query["slug"], query.get("form", ""), query.get("lang", ""), why, query["text"], got)
 
@@ -217,18 +262,45 @@ def _got(match: dict[str, Any]) -> str:
 
 
 def _figures(judged: Sequence[_Judged]) -> Figures:
-    answerable = [one for one in judged if not one.none]
-    none = [one for one in judged if one.none]
+    answerable = [outcome for outcome in judged if not outcome.none]
+    none = [outcome for outcome in judged if outcome.none]
     return Figures(
         answerable=len(answerable),
         none=len(none),
-        recall1=_mean(one.rank == 1 for one in answerable),
-        recall3=_mean(0 < one.rank <= 3 for one in answerable),
-        mrr=_mean(1 / one.rank if one.rank else 0.0 for one in answerable),
-        declined_none=_mean(not one.answered for one in none),
-        declined_wrongly=_mean(not one.answered for one in answerable),
-        milliseconds=round(1000 * (_mean(one.seconds for one in judged) or 0.0), 3),
+        recall1=_mean(outcome.rank == 1 for outcome in answerable),
+        recall3=_mean(0 < outcome.rank <= 3 for outcome in answerable),
+        mrr=_mean(1 / outcome.rank if outcome.rank else 0.0 for outcome in answerable),
+        declined_none=_mean(not outcome.answered for outcome in none),
+        declined_wrongly=_mean(not outcome.answered for outcome in answerable),
+        milliseconds=round(1000 * (_mean(outcome.seconds for outcome in judged) or 0.0), 3),
+        answered_rightly=_mean(outcome.answered and outcome.rank == 1 for outcome in answerable),
+        exact=_mean(outcome.rank == 1 for outcome in judged if outcome.confidence == "exact"),
+        likely=_mean(outcome.rank == 1 for outcome in judged if outcome.confidence == "likely"),
+        calibration_error=_calibration_error(_reliability(judged)),
     )
+
+
+def _reliability(judged: Sequence[_Judged]) -> list[Bin]:
+    """Return the bins of the scores of first matches that have queries, lowest first."""
+    bins: dict[int, list[_Judged]] = {}
+    for outcome in judged:
+        if outcome.confidence:
+            bins.setdefault(min(int(outcome.score * _BINS), _BINS - 1), []).append(outcome)
+    return [
+        Bin(
+            number / _BINS,
+            len(part),
+            _mean(outcome.score for outcome in part) or 0.0,
+            _mean(outcome.rank == 1 for outcome in part) or 0.0,
+        )
+        for number, part in sorted(bins.items())
+    ]
+
+
+def _calibration_error(bins: Sequence[Bin]) -> float | None:
+    """Return the expected calibration error (Naeini, Cooper and Hauskrecht, 2015)."""
+    total = sum(part.queries for part in bins)
+    return sum(part.queries * abs(part.score - part.right) for part in bins) / total if total else None
 
 
 def _mean(values: Iterable[float]) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kb.index.manager import open_index
 from kb.index.reader import Index
 from kb.search.answer import Answer, Confidence, Evidence, Match
+from kb.search.calibration import model, probability
 from kb.search.message_matching import MessageMatch, best_ties, evidence, match_messages
 from kb.search.out_of_scope import raised_elsewhere
 from kb.search.reading import Reading, readings
@@ -13,12 +14,7 @@ from kb.text.languages import Lang
 from kb.text.scripts import is_chinese
 from kb.text.tracebacks import PastedError, own_frame
 
-__all__ = ["lookup"]
-
-_BASE_SCORE: dict[Confidence, float] = {"exact": 0.8, "likely": 0.6, "related": 0.3}
-_CORRECTION_PENALTY = 0.1
-_SATURATION = 10.0
-"""The score, in nats, at which an entry found by its words gets half of the highest score that it can get."""
+__all__ = ["best_reading", "is_settled", "lookup"]
 
 
 def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index | None = None) -> Answer:
@@ -28,9 +24,9 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
     and built where needed.
     """
     index = open_index() if index is None else index
-    reading, by_message = _best_reading(index, text)
+    reading, by_message = best_reading(index, text)
     matches = [_message_match(index, reading, match) for match in _in_order(index, reading, by_message)]
-    if not _is_settled(reading, by_message):
+    if not is_settled(reading, by_message):
         matches = _with_candidates(index, reading, matches, limit)
     if matches and reading.errors and raised_elsewhere(reading.text.text, reading.errors[0].start):
         matches = [match._replace(confidence="related") for match in matches]
@@ -45,19 +41,19 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
     )
 
 
-def _best_reading(index: Index, text: str) -> tuple[Reading, list[MessageMatch]]:
+def best_reading(index: Index, text: str) -> tuple[Reading, list[MessageMatch]]:
     """Return the first reading that a message explains, with its matches; if there is none, the text as it is."""
     first: tuple[Reading, list[MessageMatch]] | None = None
     for reading in readings(index, text):
         matches = match_messages(index, reading)
-        if _is_settled(reading, matches):
+        if is_settled(reading, matches):
             return reading, matches
         first = first or (reading, matches)
     assert first is not None, "a paste has at least one reading"
     return first
 
 
-def _is_settled(reading: Reading, matches: list[MessageMatch]) -> bool:
+def is_settled(reading: Reading, matches: list[MessageMatch]) -> bool:
     """Tell whether the first match is exact, and does not merely explain a warning or a wrapper while the paste has an unexplained error."""
     if not matches or matches[0].confidence != "exact":
         return False
@@ -80,10 +76,8 @@ def _in_order(index: Index, reading: Reading, matches: list[MessageMatch]) -> li
 def _message_match(index: Index, reading: Reading, match: MessageMatch) -> Match:
     """Return the match as part of an answer; one that needed a corrected spelling is at most likely."""
     confidence: Confidence = "likely" if reading.is_corrected else match.confidence
-    words = match.hit.alignment.words
-    score = _BASE_SCORE[match.confidence] + 0.2 * words / (words + 2) - _CORRECTION_PENALTY * reading.is_corrected
-    title = index.summary(match.slug)["title"]
-    return Match(match.slug, confidence, round(score, 4), title, evidence(index, reading, match))
+    score = model().exact if confidence == "exact" else model().likely
+    return Match(match.slug, confidence, score, index.summary(match.slug)["title"], evidence(index, reading, match))
 
 
 def _with_candidates(index: Index, reading: Reading, matches: list[Match], limit: int) -> list[Match]:
@@ -91,23 +85,28 @@ def _with_candidates(index: Index, reading: Reading, matches: list[Match], limit
 
     An exact match that explains no more than a warning becomes related.
     """
-    from kb.search.confidence import is_confident
     from kb.search.query import make_query
-    from kb.search.ranking import rank_candidates
+    from kb.search.ranking import compare_entries, rank
+    from kb.search.signals import answer_signals, is_foreign
     from kb.text.analyzer import as_written, spellings
 
     known = [match._replace(confidence="related") if match.confidence == "exact" else match for match in matches]
     slugs = {match.id for match in known}
-    candidates = rank_candidates(index, reading, make_query(index, reading))
+    ranked = rank(compare_entries(index, reading, make_query(index, reading)))
+    if not ranked:
+        return known
+    log_odds = model().answer(answer_signals(reading, ranked))
+    is_answer = probability(log_odds) >= model().threshold and not is_foreign(reading)
     written = spellings(reading.text.text)
     added = []
-    for position, features in enumerate(candidates[:limit]):
+    for position, (score, features) in enumerate(ranked[:limit]):
         if features.slug in slugs:
             continue
-        confidence: Confidence = "likely" if position == 0 and is_confident(index, reading, features) else "related"
-        score = round(0.75 * features.score / (features.score + _SATURATION), 4)
+        confidence: Confidence = "likely" if position == 0 and is_answer else "related"
+        behind = ranked[0][0] - score
         words = Evidence(words=as_written(written, features.shared_terms))
-        added.append(Match(features.slug, confidence, score, index.summary(features.slug)["title"], words))
+        title = index.summary(features.slug)["title"]
+        added.append(Match(features.slug, confidence, round(probability(log_odds - behind), 4), title, words))
     return sorted([*known, *added], key=lambda match: match.confidence == "related")
 
 

@@ -4,69 +4,42 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from kb.index.reader import Index
 from kb.index.term_vectors import SATURATION, Phrase
+from kb.search.calibration import Linear, model
 from kb.search.message_matching import MessageMatch
 from kb.search.query import Query
 from kb.search.reading import Reading
+from kb.search.signals import Features, entry_signals
 from kb.text.analyzer import message_terms, terms
 
-__all__ = ["Features", "rank_candidates", "rank_ties"]
+__all__ = ["compare_entries", "rank", "rank_ties"]
 
 CANDIDATES = 20
 """The number of entries with the highest BM25F scores that are compared more closely."""
 
-PHRASE_WEIGHT, MESSAGE_WEIGHT = 2.0, 10.0
-"""What the coverage of a title or alias, and the similarity of a message, add to the BM25F score."""
-
-PARAPHRASE_WEIGHT, PARAPHRASE_THRESHOLD = 20.0, 0.6
-"""What a paraphrase of a title or alias adds to the score, and the cosine from which the paste counts as one."""
-
-UNSHOWN_FACTOR = 0.8
-"""Factor for entries about an error if the paste shows none: an entry about a silent pitfall is more probable."""
+PHRASE_WEIGHT = 2.0
+"""What the coverage of a title or alias counts, beside shared terms, among entries that have the same message."""
 
 EXCESS_WEIGHT = 0.3
 """How much the information of an error beyond an entry's message counts against the entry."""
 
 
-class Features(NamedTuple):
-    """What an entry shares with a paste.
-
-    `bm25` is the BM25F score in nats. `message_similarity` compares the root cause with the entry's most similar message,
-    from 0 to 1. `phrase_coverage` is how much of its most similar title or alias occurs in the paste, and
-    `paraphrase_similarity` the cosine between the two. `shared_terms` are the common terms, the most important first, and
-    `coverage` is their share of the query's importance. `no_error_in_query` says that the entry is about an error or a
-    warning and the paste shows none.
-    """
-
-    slug: str
-    bm25: float
-    message_similarity: float
-    phrase_coverage: float
-    paraphrase_similarity: float
-    no_error_in_query: bool
-    shared_terms: tuple[str, ...]
-    coverage: float
-
-    @property
-    def score(self) -> float:
-        """The score by which entries are ranked, in nats."""
-        text = (self.bm25 + PHRASE_WEIGHT * self.phrase_coverage) * (UNSHOWN_FACTOR if self.no_error_in_query else 1.0)
-        paraphrase = PARAPHRASE_WEIGHT * max(0.0, self.paraphrase_similarity - PARAPHRASE_THRESHOLD)
-        return text + MESSAGE_WEIGHT * self.message_similarity + paraphrase
-
-
-def rank_candidates(index: Index, reading: Reading, query: Query) -> list[Features]:
-    """Return the most similar entries with their features, best first."""
-    candidates = index.fulltext.search(query.weights, CANDIDATES)
+def compare_entries(index: Index, reading: Reading, query: Query) -> list[Features]:
+    """Return what the most similar entries share with the paste, in no useful order."""
     comparison = _Comparison(index, reading, query)
-    return sorted(
-        (comparison.features(candidate.slug, candidate.score) for candidate in candidates),
-        key=lambda features: features.score,
-        reverse=True,
-    )
+    return [
+        comparison.features(candidate.slug, candidate.score)
+        for candidate in index.fulltext.search(query.weights, CANDIDATES)
+    ]
+
+
+def rank(compared: Sequence[Features], by: Linear | None = None) -> list[tuple[float, Features]]:
+    """Return the entries with their scores in nats, best first; `by` is what ships unless it is given."""
+    linear = by or model().ranking
+    scored = [(linear(entry_signals(features)), features) for features in compared]
+    return sorted(scored, key=lambda pair: (-pair[0], pair[1].slug))
 
 
 def rank_ties(index: Index, query: Query, ties: Sequence[MessageMatch]) -> list[MessageMatch]:
@@ -116,12 +89,14 @@ class _Comparison:
         return Features(
             slug,
             bm25,
+            self._total,
             message,
             coverage,
             paraphrase,
-            not self._has_errors and self._index.summary(slug)["kind"] not in ("silent", "symptom"),
             tuple(shared),
             sum(self._importance[term] for term in shared) / (self._total or 1.0),
+            self._index.summary(slug)["kind"] in ("silent", "symptom"),
+            self._has_errors,
         )
 
 

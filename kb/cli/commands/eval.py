@@ -15,7 +15,8 @@ def parser() -> argparse.ArgumentParser:
     parser = make_parser(
         "eval",
         "Measure answers against labelled queries.",
-        'FILE has one JSON object a line: {"text", "slug" (NONE: no entry answers it), "also_ok" (other right slugs), "lang", "form"}.',
+        'FILE has one JSON object a line: {"text", "slug" (NONE: no entry answers it; MISSING: there should be one), "missing" (its name), '
+        '"also_ok" (other right slugs), "lang", "form", "ecosystem"}.',
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="a JSON Lines file")
     parser.add_argument("--failures", action="store_true", help="list the queries that were answered wrongly, and why")

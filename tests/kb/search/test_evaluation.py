@@ -60,11 +60,32 @@ def test_ranks_and_declines_are_counted_by_group(index, queries):
     assert overall.mrr == pytest.approx((1 + 0.5 + 1) / 3)
     assert overall.declined_none == 0.5
     assert overall.declined_wrongly == pytest.approx(1 / 3)
+    assert overall.answered_rightly == pytest.approx(1 / 3)
+    assert overall.likely == pytest.approx(1 / 3)
+    assert overall.exact is None
     assert report.groups["form:message"].recall1 == 0.5
     assert report.groups["lang:zh"].recall1 == 0
     assert report.groups["kind:silent"].answerable == 1
     assert [failure.line for failure in report.failures] == [2, 3, 5]
     assert "declined" in report.failures[1].why
+
+
+def test_a_missing_mistake_is_answered_once_an_entry_has_its_name(index, queries):
+    path = queries(
+        {"text": "a", "slug": "MISSING", "missing": "one-entry", "ecosystem": "vision"},
+        {"text": "b", "slug": "MISSING", "missing": "no-entry-yet", "ecosystem": "vision"},
+    )
+    report = evaluate(path, index=index, answer=answers({"a": (["one-entry"], True), "b": (["one-entry"], True)}))
+    figures = report.groups["ecosystem:vision"]
+    assert (figures.answerable, figures.none, figures.answered_rightly, figures.declined_none) == (1, 1, 1, 0)
+
+
+def test_scores_are_compared_with_the_share_of_right_answers(index, queries):
+    path = queries(*({"text": text, "slug": "one-entry"} for text in "abcd"))
+    right, wrong = (["one-entry"], True), (["two-entry"], True)
+    report = evaluate(path, index=index, answer=answers({"a": right, "b": wrong, "c": wrong, "d": wrong}))
+    assert [(part.queries, part.score, part.right) for part in report.reliability] == [(4, 0.5, 0.25)]
+    assert report.groups["all"].calibration_error == 0.25
 
 
 def test_the_report_prints_as_a_table_and_serialises(index, queries):

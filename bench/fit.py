@@ -1,0 +1,301 @@
+"""Fit how entries are ranked and how sure an answer is, from labelled posts, and write the numbers that `kb.search.calibration` reads.
+
+`python -m bench fit` fits on `fit.jsonl` and every second line of `catalogue.jsonl`, and chooses the regularization and the threshold on `choose.jsonl` and the
+other lines. It never opens `test.jsonl`. The same posts and entries give the same file, byte for byte. `--dry-run` prints the report alone.
+"""
+
+import argparse
+import contextlib
+import json
+import math
+import os
+from pathlib import Path
+from statistics import mean, pstdev, stdev
+from typing import NamedTuple
+
+from bench.posts import CHOOSE, FIT, catalogue_halves
+from kb.corpus.loader import load
+from kb.index.manager import open_index
+from kb.record.provenance import sample_message
+from kb.record.query import open_record
+from kb.record.rows import with_slots
+from kb.search.calibration import WEIGHTS_FILE, Linear, probability
+from kb.search.evaluation import NONE, read_queries, right_entries
+from kb.search.lookup import best_reading, is_settled
+from kb.search.query import make_query
+from kb.search.ranking import compare_entries, rank
+from kb.search.reading import Reading
+from kb.search.signals import Features, answer_signals, entry_signals
+from kb.templates.template import TemplateError
+from kb.text.languages import LANGUAGES
+
+_STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+"""Inverse strengths of the L2 penalty that are tried, for signals that are scaled to variance 1."""
+
+_THRESHOLDS = tuple(number / 100 for number in range(20, 71))
+_MAX_DECLINED = 0.03
+"""The share of the catalogue's queries that may be declined although an entry answers them. The threshold is the highest that this allows."""
+
+_MADE_SHARE = 0.05
+"""What all titles and aliases count together beside the posts, and what all messages of other packages do."""
+
+_TYPED_STEP, _FOREIGN_STEP = 10, 100
+_FOREIGN = ("pandas", "scikit-learn", "scipy")
+_FOLDS = 5
+_DIGITS = 5
+
+
+class Post(NamedTuple):
+    """A post, what was compared with it, and what is right. `level` is how a message answers it, empty where none does; `first` that message's entry."""
+
+    source: str
+    reading: Reading
+    compared: list[Features]
+    right: set[str]
+    level: str
+    first: str
+    weight: float
+
+
+def typed_queries():
+    """Return titles and aliases of entries, which these entries answer."""
+    typed = [
+        (entry.id, text) for entry in load() for lang in LANGUAGES for text in (entry.title[lang], *entry.aliases[lang])
+    ]
+    return [{"text": text, "slug": slug, "source": slug} for slug, text in typed[1::_TYPED_STEP]]
+
+
+def foreign_queries():
+    """Return messages of packages that have nothing to do with PyTorch, which no entry answers."""
+    queries = []
+    for package in _FOREIGN:
+        record = open_record(package)
+        messages = sorted({template for _, template in record.templates()}) if record else []
+        for number, template in enumerate(messages[::_FOREIGN_STEP]):
+            error = ("ValueError", "TypeError", "AttributeError", "KeyError", "RuntimeError")[number % 5]
+            with contextlib.suppress(TemplateError):
+                text = f"{error}: {sample_message(f'{error}: {with_slots(template)}')}"
+                queries.append({"text": text, "slug": NONE, "source": package})
+    return queries
+
+
+def read_posts(index, queries, weight=1.0) -> list[Post]:
+    """Return the posts as a look-up sees them."""
+    posts = []
+    for query in queries:
+        reading, matches = best_reading(index, query["text"])
+        level, first = "", ""
+        if matches and (is_settled(reading, matches) or matches[0].confidence == "likely"):
+            level = "likely" if reading.is_corrected else matches[0].confidence
+            first = matches[0].slug
+        compared = [] if level else compare_entries(index, reading, make_query(index, reading))
+        source = query.get("source", f"line {query.get('line')}").partition("#")[0]
+        posts.append(Post(source, reading, compared, right_entries(index, query), level, first, weight))
+    return posts
+
+
+def made_posts(index, count) -> list[Post]:
+    """Return the queries whose answer is known by how they were made, beside `count` posts."""
+    groups = (typed_queries(), foreign_queries())
+    return [post for group in groups for post in read_posts(index, group, _MADE_SHARE * count / len(group))]
+
+
+def fit_linear(rows, labels, strength, weights=None, *, intercept=True) -> Linear:
+    """Return logistic regression over named signals, as weights of the signals themselves."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    names = list(rows[0])
+    scaler = StandardScaler(with_mean=intercept)
+    values = scaler.fit_transform([[row[name] for name in names] for row in rows])
+    model = LogisticRegression(C=strength, fit_intercept=intercept, max_iter=5_000, tol=1e-8)
+    model.fit(values, labels, sample_weight=weights)
+    by_name = {name: float(weight) for name, weight in zip(names, model.coef_[0] / scaler.scale_, strict=True)}
+    moved = sum(model.coef_[0] * scaler.mean_ / scaler.scale_) if intercept else 0.0
+    return rounded(by_name, float(model.intercept_[0] - moved) if intercept else 0.0)
+
+
+def rounded(weights, intercept) -> Linear:
+    """Return the model with so few digits that the last bits of a sum do not matter."""
+    return Linear(
+        {name: float(f"{weight:.{_DIGITS}g}") for name, weight in weights.items()}, float(f"{intercept:.{_DIGITS}g}")
+    )
+
+
+def fit_ranking(posts, strength) -> Linear:
+    """Return the score by which the right entry differs from each wrong one: logistic regression over differences of signals, each post counting once."""
+    rows, labels, weights = [], [], []
+    for post in posts:
+        signals = {features.slug: entry_signals(features) for features in post.compared}
+        right = [signals[slug] for slug in sorted(signals) if slug in post.right]
+        wrong = [signals[slug] for slug in sorted(signals) if slug not in post.right]
+        for better in right:
+            for worse in wrong:
+                difference = {name: better[name] - worse[name] for name in better}
+                rows += [difference, {name: -value for name, value in difference.items()}]
+                labels += [True, False]
+                weights += [post.weight / (len(right) * len(wrong))] * 2
+    return fit_linear(rows, labels, strength, weights, intercept=False)
+
+
+def answer_rows(posts, ranking):
+    """Return the signals of the first entry of each post that words answer, whether it is right, and what the post counts."""
+    ranked = [(post, rank(post.compared, ranking)) for post in posts if post.compared]
+    rows = [answer_signals(post.reading, entries) for post, entries in ranked]
+    return rows, [entries[0][1].slug in post.right for post, entries in ranked], [post.weight for post, _ in ranked]
+
+
+def fit_answer(posts, ranking_strength, strength) -> Linear:
+    """Return the log odds that the first entry answers, fitted on rankings that did not see the post's source."""
+    rows, labels, weights = [], [], []
+    sources = sorted({post.source for post in posts})
+    folds = {source: number % _FOLDS for number, source in enumerate(sources)}
+    for fold in range(_FOLDS):
+        ranking = fit_ranking([post for post in posts if folds[post.source] != fold], ranking_strength)
+        judged = answer_rows([post for post in posts if folds[post.source] == fold], ranking)
+        rows, labels, weights = rows + judged[0], labels + judged[1], weights + judged[2]
+    return fit_linear(rows, labels, strength, weights)
+
+
+def log_losses(linear, rows, labels):
+    """Return the negative logarithm of the probability given to what was so, of each row."""
+    probabilities = [probability(linear(row)) for row in rows]
+    return [-math.log(p if is_right else 1 - p) for p, is_right in zip(probabilities, labels, strict=True)]
+
+
+def ranking_losses(posts, ranking):
+    """Return the negative logarithm of the right entries' share of the odds, of each post that has one among those compared."""
+    losses = []
+    for post in posts:
+        scored = rank(post.compared, ranking)
+        right = [score for score, features in scored if features.slug in post.right]
+        if right:
+            losses.append(_log_sum([score for score, _ in scored]) - _log_sum(right))
+    return losses
+
+
+def strongest_penalty(losses):
+    """Return the least C whose mean loss is within a standard error of the lowest (Breiman et al., 1984); `losses` has those of each post by C."""
+    best = min(losses, key=lambda strength: mean(losses[strength]))
+    error = stdev(losses[best]) / math.sqrt(len(losses[best]))
+    return min(strength for strength in losses if mean(losses[strength]) <= mean(losses[best]) + error)
+
+
+def _log_sum(scores):
+    return max(scores) + math.log(sum(math.exp(score - max(scores)) for score in scores))
+
+
+def right_first(posts, ranking):
+    """Return the share of the posts that words answer, and that some entry answers, whose first entry is right."""
+    of_words = [post for post in posts if post.compared and post.right]
+    return sum(rank(post.compared, ranking)[0][1].slug in post.right for post in of_words) / len(of_words)
+
+
+class Outcome(NamedTuple):
+    """Shares over some posts: answered rightly where an entry exists, declined there, answered where none does, and right among those called likely."""
+
+    rightly: float
+    declined: float
+    misled: float
+    precision: float
+
+
+def outcome(posts, ranking, answer, threshold) -> Outcome:
+    """Return what becomes of the posts at a threshold."""
+    rightly = declined = misled = likely = likely_right = 0
+    for post in posts:
+        level, first = post.level, post.first
+        if post.compared:
+            entries = rank(post.compared, ranking)
+            first = entries[0][1].slug
+            level = "likely" if probability(answer(answer_signals(post.reading, entries))) >= threshold else ""
+        is_right = first in post.right
+        rightly += bool(level) and is_right
+        declined += not level and bool(post.right)
+        misled += bool(level) and not post.right
+        likely += level == "likely"
+        likely_right += level == "likely" and is_right
+    answerable = sum(bool(post.right) for post in posts)
+    return Outcome(
+        rightly / answerable,
+        declined / answerable,
+        misled / max(1, len(posts) - answerable),
+        likely_right / max(1, likely),
+    )
+
+
+def message_shares(posts):
+    """Return the share of right answers among the posts that a message answers, by level; one of each kind is added, for the few."""
+    shares = {}
+    for level in ("exact", "likely"):
+        answered = [post.first in post.right for post in posts if post.level == level]
+        shares[level] = round((sum(answered) + 1) / (len(answered) + 2), 4)
+    return shares
+
+
+def main(argv):
+    parser = argparse.ArgumentParser(prog="python -m bench fit", description=__doc__.splitlines()[0])
+    parser.add_argument("--dry-run", action="store_true", help="write nothing")
+    arguments = parser.parse_args(argv)
+    for name in (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+    ):  # sums in one order, so that the file is the same each time
+        os.environ[name] = "1"
+    index = open_index()
+    fitted_half, chosen_half = catalogue_halves()
+    posts = read_posts(index, [*read_queries(FIT), *fitted_half])
+    fit = posts + made_posts(index, len(posts))
+    natural, catalogue = read_posts(index, read_queries(CHOOSE)), read_posts(index, chosen_half)
+    held = natural + catalogue
+
+    rankings = {strength: fit_ranking(fit, strength) for strength in _STRENGTHS}
+    of_rankings = {strength: ranking_losses(held, ranking) for strength, ranking in rankings.items()}
+    ranking_strength = strongest_penalty(of_rankings)
+    ranking = rankings[ranking_strength]
+    rows, labels, _ = answer_rows(held, ranking)
+    answers = {strength: fit_answer(fit, ranking_strength, strength) for strength in _STRENGTHS}
+    of_answers = {strength: log_losses(answer, rows, labels) for strength, answer in answers.items()}
+    strength = min(of_answers, key=lambda at: mean(of_answers[at]))
+    answer = answers[strength]
+    every_query = catalogue + read_posts(index, fitted_half)
+    threshold = max(at for at in _THRESHOLDS if outcome(every_query, ranking, answer, at).declined <= _MAX_DECLINED)
+
+    print(
+        f"Fitted on {len(posts)} posts and {len(fit) - len(posts)} queries made for the purpose; {len(index)} entries."
+    )
+    print(f"Chosen on {len(natural)} posts and {len(catalogue)} queries of the catalogue.\n")
+    print("| C | right first of what words find | log loss of the ranking | of the answer |\n|---:|---:|---:|---:|")
+    for at in _STRENGTHS:
+        print(
+            f"| {at:g} | {right_first(held, rankings[at]):.3f} | {mean(of_rankings[at]):.4f} | {mean(of_answers[at]):.4f} |"
+        )
+    print(f"\nChosen: C = {ranking_strength:g} for the ranking, {strength:g} for the answer, threshold {threshold}.\n")
+    print(
+        "| threshold | posts: rightly answered | declined | misled | precision of likely | catalogue: rightly answered | declined | misled |"
+    )
+    print("|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for at in sorted({*_THRESHOLDS[::5], threshold}):
+        of_posts, of_catalogue = outcome(natural, ranking, answer, at), outcome(catalogue, ranking, answer, at)
+        cells = [*of_posts, *of_catalogue[:3]]
+        print(f"| {at:.2f} | {' | '.join(f'{cell:.3f}' for cell in cells)} |")
+    print("\n| signal | weight | times its deviation |\n|---|---:|---:|")
+    for name, weight, effect in by_effect(answer, answer_rows(posts, ranking)[0]):
+        print(f"| {name} | {weight:g} | {effect:+.2f} |")
+    data = {
+        "ranking": {"weights": dict(ranking.weights)},
+        "answer": {"intercept": answer.intercept, "weights": dict(answer.weights), "threshold": threshold},
+        "messages": message_shares(posts),
+    }
+    text = json.dumps(data, indent=1) + "\n"
+    if not arguments.dry_run:
+        Path(WEIGHTS_FILE).parent.mkdir(exist_ok=True)
+        is_new = not Path(WEIGHTS_FILE).exists() or Path(WEIGHTS_FILE).read_text("utf-8") != text
+        Path(WEIGHTS_FILE).write_text(text, "utf-8")
+        print(f"\n{WEIGHTS_FILE}: {'written' if is_new else 'unchanged'}")
+
+
+def by_effect(linear, rows):
+    """Return (signal, weight, weight times the signal's standard deviation), the most effective first."""
+    effects = [(name, weight, weight * pstdev(row[name] for row in rows)) for name, weight in linear.weights.items()]
+    return sorted(effects, key=lambda row: -abs(row[2]))

@@ -1,0 +1,65 @@
+"""How probable it is that an answer is right: numbers that `python -m bench fit` wrote, evaluated in plain Python."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+__all__ = ["WEIGHTS_FILE", "Linear", "Model", "model", "probability", "read_model"]
+
+WEIGHTS_FILE = os.path.join(os.path.dirname(__file__), "data", "confidence.json")
+
+
+class Linear(NamedTuple):
+    """A weighted sum of signals."""
+
+    weights: Mapping[str, float]
+    intercept: float = 0.0
+
+    def __call__(self, signals: Mapping[str, float]) -> float:
+        """Return the sum; KeyError if a signal is missing."""
+        return self.intercept + sum(weight * signals[name] for name, weight in self.weights.items())
+
+
+class Model(NamedTuple):
+    """What was fitted.
+
+    `ranking` gives the score, in nats, by which entries are ordered, and `answer` the log odds that the first of them answers. From `threshold` on it is
+    shown as the answer. `exact` and `likely` are the shares of right answers among the messages that matched whole and in part.
+    """
+
+    ranking: Linear
+    answer: Linear
+    threshold: float
+    exact: float
+    likely: float
+
+
+@cache
+def model() -> Model:
+    """Return the numbers that ship."""
+    with open(WEIGHTS_FILE, encoding="utf-8") as file:
+        return read_model(json.load(file))
+
+
+def read_model(data: Mapping[str, Any]) -> Model:
+    """Return the model of the data in the file."""
+    ranking, answer = data["ranking"], data["answer"]
+    return Model(
+        Linear(ranking["weights"]),
+        Linear(answer["weights"], answer["intercept"]),
+        answer["threshold"],
+        data["messages"]["exact"],
+        data["messages"]["likely"],
+    )
+
+
+def probability(log_odds: float) -> float:
+    """Return the probability for log odds, without overflow."""
+    if log_odds < 0:
+        return 1.0 - probability(-log_odds)
+    return 1.0 / (1.0 + math.exp(-log_odds))

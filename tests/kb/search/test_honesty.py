@@ -1,0 +1,69 @@
+"""The figures that the fitted model reached on labelled posts do not fall: those that chose it, and the queries that were written for entries."""
+
+import pytest
+
+from bench.posts import CATALOGUE, CHOOSE
+from kb.search.calibration import Linear, model, probability
+from kb.search.evaluation import evaluate
+
+
+@pytest.fixture(scope="module")
+def posts():
+    return evaluate(CHOOSE).groups["all"]
+
+
+@pytest.fixture(scope="module")
+def catalogue():
+    return evaluate(CATALOGUE).groups["all"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("figure", "least"),
+    [("answered_rightly", 0.64), ("recall3", 0.84), ("exact", 0.86), ("likely", 0.48), ("declined_none", 0.48)],
+)
+def test_what_people_post_is_answered_as_well_as_before(posts, figure, least):
+    assert getattr(posts, figure) >= least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("figure", "least"),
+    [("answered_rightly", 0.87), ("recall1", 0.89), ("exact", 0.95), ("likely", 0.78), ("declined_none", 0.88)],
+)
+def test_queries_written_for_entries_are_answered_as_well_as_before(catalogue, figure, least):
+    assert getattr(catalogue, figure) >= least
+
+
+@pytest.mark.slow
+def test_queries_written_for_entries_are_seldom_declined(catalogue):
+    assert catalogue.declined_wrongly <= 0.04
+
+
+@pytest.mark.slow
+def test_scores_are_near_the_share_of_right_answers(posts, catalogue):
+    assert posts.calibration_error <= 0.12
+    assert catalogue.calibration_error <= 0.12
+
+
+def test_the_model_has_the_signals_that_a_look_up_gives():
+    shipped = model()
+    assert shipped.ranking.weights
+    assert shipped.answer.weights
+    assert 0 < shipped.threshold < 1
+    assert 0.5 < shipped.likely <= 1
+    assert 0.5 < shipped.exact <= 1
+
+
+def test_a_weighted_sum_needs_every_signal():
+    linear = Linear({"first": 2.0, "second": -1.0}, 0.5)
+    assert linear({"first": 1.0, "second": 3.0, "third": 9.0}) == -0.5
+    with pytest.raises(KeyError):
+        linear({"first": 1.0})
+
+
+def test_log_odds_become_probabilities_without_overflow():
+    assert probability(0.0) == 0.5
+    assert probability(1_000.0) == 1.0
+    assert probability(-1_000.0) == 0.0
+    assert probability(2.0) == pytest.approx(1 - probability(-2.0))
