@@ -26,7 +26,7 @@ def explain_arguments(question: NameQuestion, facts: PasteFacts) -> NameAnswer |
             answer
             for record in candidate_records(facts, owner)
             for target in _outermost(_targets(record, owner))
-            if (answer := _judge(record, target, question, facts)) is not None
+            if (answer := _judge(record, target, owner, question, facts)) is not None
         ]
         verdicts = {answer.verdict for answer in answers}
         if len(verdicts) == 1:
@@ -42,14 +42,22 @@ def _outermost(targets: list[tuple[str, str, str]]) -> list[tuple[str, str, str]
 
 def _callables(question: NameQuestion, facts: PasteFacts) -> list[str]:
     """Return the names that the callable may have: as the message says, else as the innermost line of code calls it, or as any line quotes it."""
-    if question.owner:
-        return [question.owner]
     lines = [line[:_MAX_LINE] for line in facts.code]
+    if question.owner:
+        return [_as_called(question.owner, lines)]
     innermost = next((line for line in lines if _CALL.search(line)), "")
     calls: list[str] = _CALL.findall(innermost)
     names = calls if question.name in innermost or len(calls) == 1 or "**" in innermost else []
     names += [name for line in lines for name in _DOTTED.findall(line) if package_of_module(name)]
     return list(dict.fromkeys(names))
+
+
+def _as_called(owner: str, lines: list[str]) -> str:
+    """Return the callable with the module that a line of code names, as in `torch.zeros(`; many modules have a function of the same bare name."""
+    if "." in owner:
+        return owner
+    calls = [call for line in lines for call in _CALL.findall(line) if call.endswith(f".{owner}")]
+    return next((call for call in calls if package_of_module(call)), owner)
 
 
 def _targets(record: PackageRecord, owner: str) -> list[tuple[str, str, str]]:
@@ -58,17 +66,24 @@ def _targets(record: PackageRecord, owner: str) -> list[tuple[str, str, str]]:
     targets = []
     for depth in (1, 2):
         if len(parts) >= depth:
+            if depth == 1 and len(parts) > 1 and package_of_module(owner):
+                continue  # the module is known
             name, method = parts[-depth], ".".join(parts[len(parts) - depth + 1 :])
             targets += [(module, name, method) for module in record.definitions(name)[:_MAX_CANDIDATES]]
     return targets
 
 
 def _judge(
-    record: PackageRecord, target: tuple[str, str, str], question: NameQuestion, facts: PasteFacts
+    record: PackageRecord, target: tuple[str, str, str], called: str, question: NameQuestion, facts: PasteFacts
 ) -> NameAnswer | None:
+    """Return what the record says of the argument. A bare name that the package itself has means that one, whose signature the record may not know."""
     module, name, method = target
     resolved = _with_signature(record, module, name, method)
     if resolved is None or (not question.owner and not _is_class(record, module, name, method)):
+        return None
+    if "." not in called and any(
+        (other := record.resolve(top, name)) and other != resolved for top in record.package.modules
+    ):
         return None
     qualified = ".".join(filter(None, (module, name, method)))
     row = resolved.row

@@ -204,3 +204,22 @@ def test_a_name_that_only_raises_has_the_releases_and_the_message(make_record):
     history = name_history("torchtext.name")
     assert [str(part) for part in history.removed] == ["0.2–"]
     assert history.removal == "name was removed, use other"
+
+
+def test_a_bare_name_that_the_package_has_itself_is_not_a_namesake_in_one_of_its_modules(make_record):
+    make_record(
+        {
+            "0.1": {
+                "torchtext/__init__.py": "from torchtext.core import pad",
+                "torchtext/core.py": "def pad(*x): pass",
+                "torchtext/deep.py": "def pad(a, b): pass",
+            },
+            "0.2": {
+                "torchtext/__init__.py": "from torchtext.core import pad",
+                "torchtext/core.py": "def pad(*x): pass",
+                "torchtext/deep.py": "def pad(a): pass",
+            },
+        }
+    )
+    message = "pad() takes 1 positional argument but 2 were given"
+    assert explain_name_error("TypeError", message, Facts(packages=("torchtext",))) is None
