@@ -102,9 +102,10 @@ def _with_candidates(index: Index, reading: Reading, matches: list[Match], limit
     for position, (score, features) in enumerate(ranked[:limit]):
         if features.slug in slugs:
             continue
-        confidence: Confidence = "likely" if position == 0 and is_answer else "related"
         behind = ranked[0][0] - score
         words = Evidence(words=as_written(written, features.shared_terms))
+        is_shown = bool(words.words)  # a corrected spelling alone is no reason that could be shown
+        confidence: Confidence = "likely" if position == 0 and is_answer and is_shown else "related"
         title = index.summary(features.slug)["title"]
         added.append(Match(features.slug, confidence, round(probability(log_odds - behind), 4), title, words))
     return sorted([*known, *added], key=lambda match: match.confidence == "related")

@@ -20,8 +20,8 @@ __all__ = ["Features", "answer_signals", "entry_signals", "is_foreign"]
 _PARAPHRASE = 0.4
 """The cosine from which a title or alias begins to say the same as the paste. Above it the ranking may weigh the cosine otherwise than below."""
 
-_LONE_LEAD = 5.0
-"""The lead of an entry that is the only candidate, in nats; more is no surer."""
+_MAX_LEAD = 5.0
+"""The lead, in nats, from which an answer is no surer."""
 
 _MAX_PHRASE_COVERAGE = 2.0
 """A title or alias may be covered more than once over, because terms count by their zone. More than twice is no surer."""
@@ -75,16 +75,17 @@ def answer_signals(reading: Reading, ranked: Sequence[tuple[float, Features]]) -
     """Return the numbers by which the first of the ranked entries is judged; `ranked` has the score of each, in nats, and is not empty.
 
     `share` is the logarithm of the first entry's share of the odds of all of them, and `lead` its score beyond that of the second.
+    An entry that shares nothing, whose score is 0, is always among the others, so a single candidate has to share something too.
     """
     first, best = ranked[0]
-    second = ranked[1][0] if len(ranked) > 1 else first - _LONE_LEAD
+    others = [score for score, _ in ranked[1:]] + [0.0]
     text, cause = reading.text.text, reading.root_cause()
     is_error = cause is not None
     is_raised_by_pytorch = cause is not None and _raised_by_pytorch(reading, cause)
     bm25 = math.log1p(best.bm25)
     return {
-        "share": -math.log(sum(math.exp(score - first) for score, _ in ranked)),
-        "lead": min(first - second, _LONE_LEAD),
+        "share": -math.log(1.0 + sum(math.exp(score - first) for score in others)),
+        "lead": min(first - max(others), _MAX_LEAD),
         "bm25": bm25,
         "coverage": best.coverage,
         "phrase_coverage": min(best.phrase_coverage, _MAX_PHRASE_COVERAGE),
