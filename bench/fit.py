@@ -1,6 +1,6 @@
 """Fit how entries are ranked and how sure an answer is, from labelled posts, and write the numbers that `kb.search.calibration` reads.
 
-`python -m bench fit` fits on `fit.jsonl` and every second line of `catalogue.jsonl`, and chooses the regularization and the threshold on `choose.jsonl` and the
+`python -m bench fit` fits on `fit.jsonl` and every second line of `catalogue.jsonl`, and chooses the regularization on `choose.jsonl` and the
 other lines. It never opens `test.jsonl`. The same posts and entries give the same file, byte for byte. `--dry-run` prints the report alone.
 """
 
@@ -32,9 +32,13 @@ from kb.text.languages import LANGUAGES
 _STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Inverse strengths of the L2 penalty that are tried, for signals that are scaled to variance 1."""
 
-_THRESHOLDS = tuple(number / 100 for number in range(20, 71))
-_MAX_DECLINED = 0.03
-"""The share of the catalogue's queries that may be declined although an entry answers them. The threshold is the highest that this allows."""
+_THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+_UNANSWERED_SHARE = 1 / 3
+"""The share of posts as they come that no entry answers. Of those in `fit.jsonl` and `choose.jsonl` it is less, because entries were written about the
+mistakes that they name; so posts without an answer count more here."""
+
+_THRESHOLD = 0.5
+"""An entry is shown as the answer where it is more probable than not that it is."""
 
 _MADE_SHARE = 0.05
 """What all titles and aliases count together beside the posts, and what all messages of other packages do."""
@@ -92,6 +96,13 @@ def read_posts(index, queries, weight=1.0) -> list[Post]:
         source = query.get("source", f"line {query.get('line')}").partition("#")[0]
         posts.append(Post(source, reading, compared, right_entries(index, query), level, first, weight))
     return posts
+
+
+def as_they_come(posts) -> list[Post]:
+    """Return the posts, those without an answer weighted so that they are as frequent as among new posts."""
+    unanswered = sum(not post.right for post in posts)
+    factor = _UNANSWERED_SHARE / (1 - _UNANSWERED_SHARE) * (len(posts) - unanswered) / unanswered
+    return [post if post.right else post._replace(weight=factor) for post in posts]
 
 
 def made_posts(index, count) -> list[Post]:
@@ -202,7 +213,7 @@ class Outcome(NamedTuple):
 
 def outcome(posts, ranking, answer, threshold) -> Outcome:
     """Return what becomes of the posts at a threshold."""
-    rightly = declined = misled = likely = likely_right = 0
+    rightly = declined = misled = likely = likely_right = 0.0
     for post in posts:
         level, first = post.level, post.first
         if post.compared:
@@ -213,8 +224,8 @@ def outcome(posts, ranking, answer, threshold) -> Outcome:
         rightly += bool(level) and is_right
         declined += not level and bool(post.right)
         misled += bool(level) and not post.right
-        likely += level == "likely"
-        likely_right += level == "likely" and is_right
+        likely += post.weight * (level == "likely")
+        likely_right += post.weight * (level == "likely" and is_right)
     answerable = sum(bool(post.right) for post in posts)
     return Outcome(
         rightly / answerable,
@@ -244,9 +255,9 @@ def main(argv):
         os.environ[name] = "1"
     index = open_index()
     fitted_half, chosen_half = catalogue_halves()
-    posts = read_posts(index, [*read_queries(FIT), *fitted_half])
+    posts = as_they_come(read_posts(index, read_queries(FIT))) + read_posts(index, fitted_half)
     fit = posts + made_posts(index, len(posts))
-    natural, catalogue = read_posts(index, read_queries(CHOOSE)), read_posts(index, chosen_half)
+    natural, catalogue = as_they_come(read_posts(index, read_queries(CHOOSE))), read_posts(index, chosen_half)
     held = natural + catalogue
 
     rankings = {strength: fit_ranking(fit, strength) for strength in _STRENGTHS}
@@ -258,8 +269,6 @@ def main(argv):
     of_answers = {strength: log_losses(answer, rows, labels) for strength, answer in answers.items()}
     strength = min(of_answers, key=lambda at: mean(of_answers[at]))
     answer = answers[strength]
-    every_query = catalogue + read_posts(index, fitted_half)
-    threshold = max(at for at in _THRESHOLDS if outcome(every_query, ranking, answer, at).declined <= _MAX_DECLINED)
 
     print(
         f"Fitted on {len(posts)} posts and {len(fit) - len(posts)} queries made for the purpose; {len(index)} entries."
@@ -270,12 +279,12 @@ def main(argv):
         print(
             f"| {at:g} | {right_first(held, rankings[at]):.3f} | {mean(of_rankings[at]):.4f} | {mean(of_answers[at]):.4f} |"
         )
-    print(f"\nChosen: C = {ranking_strength:g} for the ranking, {strength:g} for the answer, threshold {threshold}.\n")
+    print(f"\nChosen: C = {ranking_strength:g} for the ranking, {strength:g} for the answer.\n")
     print(
         "| threshold | posts: rightly answered | declined | misled | precision of likely | catalogue: rightly answered | declined | misled |"
     )
     print("|---:|---:|---:|---:|---:|---:|---:|---:|")
-    for at in sorted({*_THRESHOLDS[::5], threshold}):
+    for at in _THRESHOLDS:
         of_posts, of_catalogue = outcome(natural, ranking, answer, at), outcome(catalogue, ranking, answer, at)
         cells = [*of_posts, *of_catalogue[:3]]
         print(f"| {at:.2f} | {' | '.join(f'{cell:.3f}' for cell in cells)} |")
@@ -284,7 +293,7 @@ def main(argv):
         print(f"| {name} | {weight:g} | {effect:+.2f} |")
     data = {
         "ranking": {"weights": dict(ranking.weights)},
-        "answer": {"intercept": answer.intercept, "weights": dict(answer.weights), "threshold": threshold},
+        "answer": {"intercept": answer.intercept, "weights": dict(answer.weights), "threshold": _THRESHOLD},
         "messages": message_shares(posts),
     }
     text = json.dumps(data, indent=1) + "\n"
