@@ -74,9 +74,12 @@ def items(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
                 yield item.line, "this item says no change; write it after the colon"
 
 
-@rule("KB063", "Every case is named by an item, and every check by an item or by How to tell.")
+@rule("KB063", "Every case is named by one item, and every check by an item or by How to tell.")
 def unnamed_cases(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
-    """A program that nothing on the page leads to is not found; a link to a case that is not there leads nowhere."""
+    """A program that nothing on the page leads to is not found; a link to a case that is not there leads nowhere.
+
+    Under an item the page shows the change of its cases as verified, so a case stands under the one item whose change it is.
+    """
     cases, checks = {case.name: case for case in entry.cases}, {check.name: check for check in entry.checks}
     for lang in LANGUAGES:
         guidance = entry.guidance[lang]
@@ -88,6 +91,8 @@ def unnamed_cases(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
                     case.repro.line - 1,
                     f"no {lang} item names the case {name!r}; end the item with [{name}](#{name})",
                 )
+            for item in [item for item in guidance.items if name in item.cases][1:]:
+                yield item.line, f"the case {name!r} stands under an item above; link it where its change is the one described"
         for name, check in checks.items():
             if name not in named:
                 yield check.program.line - 1, f"nothing in {lang} names the check {name!r}; link it where it helps"

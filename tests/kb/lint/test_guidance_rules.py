@@ -50,6 +50,7 @@ BAD = {
     "KB063": [
         {"cases": TWO, "items": [Item(names=["first"])]},
         {"items": [Item(), NO_CASE]},
+        {"items": [Item(), Item()]},
         {"checks": [CheckProgram()], "how_to_tell": ("Print `x.shape`.", "打印 `x.shape`。")},
         {"how_to_tell": ("Run [it](#no-such-check).", "运行[它](#no-such-check)。")},
     ],
@@ -102,7 +103,7 @@ GOOD = {
         {"edits": [("- **Two", "* **Two"), ("different sizes**:", "different sizes**, as in `a: int`:")]},
     ],
     "KB062": [
-        {"items": [Item()] * 5},
+        {"items": [Item(), *[Item(names=[])] * 4]},
         {"items": [Item(names=[]), Item()]},
         {"items": [Item(), Item(change=("See [that](add-two.md).", "参见[条目](add-two.md)。"), names=[])]},
     ],
