@@ -87,13 +87,13 @@ def short_lines(
 
 
 def unanswered_lines(answer: Answer, limit: int, style: Style) -> list[str]:
-    """Return that there is no entry, what the released packages say, and the related entries by title."""
+    """Return that there is no entry or that none is sure, what the released packages say, and the nearest entries by title."""
     words = STRINGS[answer.lang]
-    lines = [style(words["none"], BOLD)]
+    lines = [style(words["unsure" if answer.is_unsure else "none"], BOLD)]
     if record := _record(answer, limit):
         lines += ["", *paint(_bold_head(record, "record", answer.lang, style), style)]
     if answer.matches:
-        lines += ["", *wrap(words["near"], limit)]
+        lines += ["", *wrap(words["maybe" if answer.is_unsure else "near"], limit)]
     return lines + _titles(answer.matches[:3], answer.lang, limit)
 
 

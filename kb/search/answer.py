@@ -59,6 +59,10 @@ class RecordAnswer(NamedTuple):
         return ("" if lang == "zh" else " ").join(self.sentences[lang])
 
 
+_NEAR = 0.2
+"""The probability from which kb doesn't say that it has no entry."""
+
+
 class Answer(NamedTuple):
     """The matches, best first, and the errors in the paste, root cause first.
 
@@ -71,6 +75,11 @@ class Answer(NamedTuple):
     errors: tuple[PastedError, ...]
     lang: Lang
     record: RecordAnswer | None = None
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether nothing is sure enough to be shown as the answer, and yet the nearest entry may be it."""
+        return not self.answered and bool(self.matches) and self.matches[0].score >= _NEAR
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as `kb lookup --json` prints it."""

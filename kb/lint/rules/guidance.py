@@ -92,7 +92,10 @@ def unnamed_cases(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
                     f"no {lang} item names the case {name!r}; end the item with [{name}](#{name})",
                 )
             for item in [item for item in guidance.items if name in item.cases][1:]:
-                yield item.line, f"the case {name!r} stands under an item above; link it where its change is the one described"
+                yield (
+                    item.line,
+                    f"the case {name!r} stands under an item above; link it where its change is the one described",
+                )
         for name, check in checks.items():
             if name not in named:
                 yield check.program.line - 1, f"nothing in {lang} names the check {name!r}; link it where it helps"

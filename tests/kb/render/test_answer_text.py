@@ -480,3 +480,10 @@ class TestTheGuide:
         named = set(re.findall(r"`(?:kb|python -m kb) (?!-)([a-z]+)(?= |`)", self.GUIDE))
         assert len(named) > 5
         assert named <= {*COMMANDS, "torchrun"}
+
+
+def test_where_the_nearest_entry_may_be_the_answer_nothing_says_that_there_is_none():
+    near = Match("some-entry", "related", 0.4, {"en": "Some title", "zh": "题目"}, Evidence())
+    lines = unanswered_lines(Answer(False, (near,), (), "en"), 80, PLAIN)
+    assert lines[0] == "kb is not sure what answers this."
+    assert lines[3] == "  some-entry: Some title"
