@@ -20,7 +20,7 @@ from kb.index.reader import Index
 from kb.lint.static_checks.assertions import assertions, same_assert, top_level_asserts
 from kb.lint.static_checks.derived import handled_in, mentions_library, statement_at
 from kb.lint.static_checks.names import read_program
-from kb.search.answer import Answer, Match
+from kb.search.answer import Answer
 from kb.search.lookup import lookup
 from kb.templates.program_output import exceptions_in, excerpt, matches_any, printed_warnings
 from kb.templates.template import Template, compile_template
@@ -266,23 +266,15 @@ def _fails_at(mutant: Mutant, outcome: sandbox.Outcome) -> bool:
 
 
 def _lookup_faults(entry: Entry, answer: Answer) -> Iterator[str]:
-    """What was printed must be answered with this entry first; of a silent pitfall or a symptom it must not be answered with another.
-
-    Where entries share a message exactly and nothing in the paste tells them apart, each of them is as good as the first.
-    """
+    """What was printed must be answered with this entry first; of a silent pitfall or a symptom it must not be answered with another."""
     first = answer.matches[0] if answer.matches else None
     if entry.kind in PROVED_BY_ASSERT:
         if answer.answered and first and first.id != entry.id:
             yield f"what the repro prints is answered with {first.id} ({first.confidence})"
     elif first is None or not answer.answered:
         yield "what the repro prints finds no entry; its message is not among the entry's messages"
-    elif entry.id not in {first.id, *_as_good(first, answer.matches)}:
+    elif first.id != entry.id:
         yield f"what the repro prints leads to {first.id} ({first.confidence}) instead; make the message more specific"
-
-
-def _as_good(first: Match, matches: Sequence[Match]) -> list[str]:
-    """Return the entries that have the message of the first match, too, which nothing in the paste tells apart from it."""
-    return [match.id for match in matches if match.confidence == "exact" and match.score == first.score]
 
 
 def _covers(first: int, last: int | None, frame: sandbox.Frame) -> bool:

@@ -71,7 +71,7 @@ def test_all_ran(outcomes):
 def test_the_host_environment_stays_outside(outcomes):
     assert "secret-4711" not in outcomes["seen"].stdout
     seen = json.loads(outcomes["seen"].stdout)["environ"]
-    assert set(seen) <= set(policy.environment("/tmp")) | {"MODE", "PWD", "HOSTNAME"}
+    assert set(seen) <= set(policy.environment("/tmp")) | {"MODE", "PWD", "HOSTNAME", "CUDA_VISIBLE_DEVICES"}
     assert seen["MODE"] == "test"
     assert seen["OMP_NUM_THREADS"] == "2"
 

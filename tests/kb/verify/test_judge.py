@@ -266,11 +266,3 @@ def test_what_a_gpu_printed_counts_where_an_assert_of_it_ended_the_program(verdi
     error = raised("torch.AcceleratorError", message, [own(3), library()])
     said = verdict_on(failed(error, stderr=stderr), programs={"message": DEVICE_ASSERT})
     assert ("no message" not in said) == passes
-
-
-def test_of_two_entries_with_the_same_message_either_may_come_first(entries):
-    entries.write()
-    entries.write("add-three", title=("Three tensors", "三个张量"))
-    corpus, index = entries.corpus(), entries.index()
-    for entry in corpus:
-        assert judge(entry, entry.cases[0], index, failed(), finished()).faults == ()
