@@ -59,7 +59,7 @@ class RecordAnswer(NamedTuple):
         return ("" if lang == "zh" else " ").join(self.sentences[lang])
 
 
-_NEAR = 0.2
+_NEAR = 0.25
 """The probability from which kb doesn't say that it has no entry."""
 
 
