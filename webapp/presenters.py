@@ -19,6 +19,7 @@ from kb.render.cause_choice import CauseChoice
 from kb.render.prose import sentence
 from kb.render.remedy import comparable, without_asserts
 from kb.text.languages import Lang
+from kb.verify.version_drift import Change, ReleaseRun
 from webapp.highlighting import Line, difference, highlight, hunks
 from webapp.markdown import link_entries, render, render_inline
 from webapp.snapshot import Snapshot
@@ -26,12 +27,15 @@ from webapp.snapshot import Snapshot
 __all__ = [
     "CaseView",
     "CauseView",
+    "ChangeView",
     "CheckView",
     "EntryView",
+    "MessageView",
     "message_title",
     "placeholders",
     "runnable",
     "view_case",
+    "view_changes",
     "view_entry",
     "visible",
 ]
@@ -91,10 +95,27 @@ class CauseView(NamedTuple):
     in_frame: bool
 
 
+class MessageView(NamedTuple):
+    """A message of an entry, the range of torch and the device it is limited to, and the releases on which a case of the entry printed it."""
+
+    text: str
+    torch: str
+    device: str
+    printed_by: frozenset[str]
+
+
+class ChangeView(NamedTuple):
+    """An entry whose cases a release words otherwise, or treats otherwise, and for each of them (anchor, name, change)."""
+
+    entry: Entry
+    changes: list[tuple[str, str, Change]]
+
+
 class EntryView(NamedTuple):
     """An entry in one language. Its causes are the commonest first, but one that fits what was pasted before all others.
 
-    `related` are (slug, title), `documentation` (label, address), `other_cases` those that no cause names.
+    `related` are (slug, title), `documentation` (label, address), `other_cases` those that no cause names. `releases` are those of torch on which
+    its cases ran, oldest first.
     """
 
     id: str
@@ -110,7 +131,8 @@ class EntryView(NamedTuple):
     how_to_tell: Markup
     checks: list[CheckView]
     why: Markup
-    messages: list[tuple[str, str, str]]
+    messages: list[MessageView]
+    releases: tuple[str, ...]
     apis: tuple[str, ...]
     tags: tuple[str, ...]
     documentation: list[tuple[str, str]]
@@ -139,6 +161,7 @@ def view_entry(snapshot: Snapshot, entry: Entry, lang: Lang, choice: CauseChoice
     answer = render_inline(entry.answer[lang])
     named = {name for item in guidance.items for name in item.cases}
     causes = [_view_cause(snapshot, entry, lang, item, index, choice) for index, item in enumerate(guidance.items)]
+    printed = snapshot.printed_by(entry)
     return EntryView(
         id=entry.id,
         topic=entry.topic,
@@ -153,12 +176,27 @@ def view_entry(snapshot: Snapshot, entry: Entry, lang: Lang, choice: CauseChoice
         how_to_tell=_prose(guidance.how_to_tell),
         checks=[_view_check(snapshot, check) for check in entry.checks],
         why=_prose(guidance.why),
-        messages=[(message.text, message.torch, message.device) for message in entry.messages],
+        messages=[
+            MessageView(message.text, message.torch, message.device, names) for message, names in printed.by_message
+        ],
+        releases=printed.releases,
         apis=entry.apis,
         tags=entry.tags,
         documentation=[(_source_label(source), source) for source in entry.sources if source.startswith("https://")],
         related=_titles(snapshot, entry.related, lang),
     )
+
+
+def view_changes(snapshot: Snapshot, run: ReleaseRun) -> list[ChangeView]:
+    """Return the changes of a release by entry, in the order of slugs; those of entries and cases that are gone are left out."""
+    views: dict[str, ChangeView] = {}
+    for change in run.changes:
+        known = snapshot.case(change.case)
+        if known:
+            entry, case = known
+            view = views.setdefault(entry.id, ChangeView(entry, []))
+            view.changes.append((f"case-{case.name or 'run'}", case.name, change))
+    return sorted(views.values(), key=lambda view: view.entry.id)
 
 
 def runnable(case: Case) -> bool:

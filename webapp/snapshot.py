@@ -23,6 +23,7 @@ from kb.index.reader import Index
 from kb.search.answer import Answer, Match
 from kb.search.lookup import lookup
 from kb.text.languages import Lang
+from kb.verify.version_drift import Printed, ReleaseRun, printed_by, release_runs
 from webapp.feedback import public_words
 
 __all__ = ["Answer", "Lookup", "Match", "Snapshot", "SnapshotProvider", "SnapshotSource", "lookup_in"]
@@ -104,6 +105,21 @@ class Snapshot:
             for record in self.ledgers.records(case)
         }
         return tuple(sorted(versions, key=_version_key))
+
+    @cached_property
+    def release_runs(self) -> list[ReleaseRun]:
+        """The releases of torch that have CPU records, newest first, each with what changed since the one before."""
+        return release_runs(self.ledgers)
+
+    def printed_by(self, entry: Entry) -> Printed:
+        """Return which releases printed which message of an entry."""
+        if entry.id not in self._printed:
+            self._printed[entry.id] = printed_by(entry, self.ledgers)
+        return self._printed[entry.id]
+
+    @cached_property
+    def _printed(self) -> dict[str, Printed]:
+        return {}
 
 
 class SnapshotSource(Protocol):

@@ -10,17 +10,11 @@ from kb.corpus.ledger import Ledgers
 from kb.corpus.loader import Corpus
 from kb.corpus.versions import holds
 from kb.lint.entry_templates import entry_templates
+from kb.lint.printed_messages import printed_messages
 from kb.lint.template_collisions import template_collisions
 from kb.record.message_ranges import releases_left_out
-from kb.templates.occurrences import matches_beginning
-from kb.templates.program_output import exceptions_in, warnings_in
-from kb.templates.template import Template
-from kb.text.lexer import lex
 
 __all__ = ["check_ledgers"]
-
-_MAX_MESSAGE = 8000
-"""How much of a printed message is compared, in characters."""
 
 
 def check_ledgers(corpus: Corpus, ledgers: Ledgers, slugs: Collection[str]) -> Iterator[Diagnostic]:
@@ -50,12 +44,7 @@ def _contradicted_ranges(entry: Entry, ledgers: Ledgers) -> Iterator[Diagnostic]
     if not any(message.torch for message in entry.messages):
         return
     for record in (record for case in entry.cases for record in ledgers.by_id.get(case.id, ())):
-        printed = exceptions_in(record.printed) + warnings_in(record.printed)
-        matching = [
-            message
-            for message, template in entry_templates(entry)
-            if any(_begins(template, *error) for error in printed)
-        ]
+        matching = printed_messages(entry, record)
         if matching and not any(holds(message.torch, record.torch) for message in matching):
             text, versions = matching[0].text, matching[0].torch
             what = f"{text!r} is printed by torch {record.torch}, which {versions!r} leaves out; widen the range"
@@ -69,10 +58,3 @@ def _ranges_against_the_record(entry: Entry) -> Iterator[Diagnostic]:
             shown = f"{releases[0]} to {releases[-1]}" if len(releases) > 1 else releases[0]
             what = f"{message.text!r} is printed by torch {shown}, which {message.torch!r} leaves out; widen the range"
             yield Diagnostic(display_path(entry.path), message.line, "KB045", what)
-
-
-def _begins(template: Template, type_: str, message: str) -> bool:
-    """Return whether a printed exception or warning begins as the template says; type names count without their modules."""
-    if template.type and template.type != type_.rpartition(".")[2]:
-        return False
-    return matches_beginning(template.pieces, lex(message[:_MAX_MESSAGE]))

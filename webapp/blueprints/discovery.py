@@ -52,7 +52,7 @@ def robots() -> Response:
 def sitemap() -> Response:
     """Every page in both languages."""
     snapshot = current_snapshot()
-    pages: list[tuple[str, str]] = [(url_for(name), "") for name in ("pages.home", "pages.browse")]
+    pages: list[tuple[str, str]] = [(url_for(name), "") for name in ("pages.home", "pages.browse", "pages.versions")]
     pages += [(url_for("pages.topic", topic=topic), "") for topic in snapshot.topics]
     pages += [(url_for("pages.entry", slug=entry.id), last_verified(snapshot, entry)) for entry in snapshot.corpus]
     xml = render_template("sitemap.xml", root=site_root(), pages=pages, languages=LANGUAGES, html_lang=HTML_LANG)

@@ -15,7 +15,7 @@ from webapp.i18n import HTML_LANG, current_language, requested_language, use_lan
 from webapp.limiting import client_key
 from webapp.lookups import look_up
 from webapp.name_view import view_name
-from webapp.presenters import view_entry
+from webapp.presenters import view_changes, view_entry
 from webapp.same_origin import require_same_origin
 from webapp.services import current_snapshot, services
 
@@ -123,6 +123,22 @@ def kind(kind: str) -> Response:
 def tag(tag: str) -> Response:
     """The entries with a tag."""
     return _list("tag", tag, current_snapshot().tags.get(tag))
+
+
+@bp.get("/versions")
+def versions() -> Response:
+    """The releases of torch on which the cases ran: how many passed and failed, and how many differ from the release before."""
+    return revalidated_page(render_template("versions.html", runs=current_snapshot().release_runs))
+
+
+@bp.get("/versions/<release>")
+def version(release: str) -> Response:
+    """What a release words otherwise, or does otherwise, than the release before."""
+    snapshot = current_snapshot()
+    run = next((run for run in snapshot.release_runs if run.release == release), None)
+    if run is None or not run.previous:
+        abort(404)
+    return revalidated_page(render_template("version.html", run=run, changes=view_changes(snapshot, run)))
 
 
 @bp.get("/api/<name>")

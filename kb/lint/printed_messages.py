@@ -1,0 +1,31 @@
+"""Which messages of an entry a program printed, as a ledger has it."""
+
+from __future__ import annotations
+
+from kb.corpus.entry import Entry, Message
+from kb.corpus.ledger import Record
+from kb.lint.entry_templates import entry_templates
+from kb.templates.occurrences import matches_beginning
+from kb.templates.program_output import exceptions_in, warnings_in
+from kb.templates.template import Template
+from kb.text.lexer import lex
+
+__all__ = ["printed_messages"]
+
+_MAX_MESSAGE = 8000
+"""How much of a printed message is compared, in characters."""
+
+
+def printed_messages(entry: Entry, record: Record) -> list[Message]:
+    """Return the entry's messages with which an exception or a warning in the record begins, in the order of the entry."""
+    printed = exceptions_in(record.printed) + warnings_in(record.printed)
+    return [
+        message for message, template in entry_templates(entry) if any(_begins(template, *error) for error in printed)
+    ]
+
+
+def _begins(template: Template, type_: str, message: str) -> bool:
+    """Return whether a printed exception or warning begins as the template says; type names count without their modules."""
+    if template.type and template.type != type_.rpartition(".")[2]:
+        return False
+    return matches_beginning(template.pieces, lex(message[:_MAX_MESSAGE]))
