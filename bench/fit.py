@@ -9,6 +9,7 @@ import contextlib
 import json
 import math
 import os
+from collections import Counter, defaultdict
 from pathlib import Path
 from statistics import mean, pstdev, stdev
 from typing import NamedTuple
@@ -32,13 +33,13 @@ from kb.text.languages import LANGUAGES
 _STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Inverse strengths of the L2 penalty that are tried, for signals that are scaled to variance 1."""
 
-_THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+_THRESHOLDS = tuple(number / 20 for number in range(4, 18))
 _UNANSWERED_SHARE = 1 / 3
 """The share of posts as they come that no entry answers. Of those in `fit.jsonl` and `choose.jsonl` it is less, because entries were written about the
 mistakes that they name; so posts without an answer count more here."""
 
-_THRESHOLD = 0.5
-"""An entry is shown as the answer where it is more probable than not that it is."""
+_PRECISION = 0.75
+"""What *likely* promises: of four such answers to posts as they come, three are right."""
 
 _MADE_SHARE = 0.05
 """What all titles and aliases count together beside the posts, and what all messages of other packages do."""
@@ -81,6 +82,28 @@ def foreign_queries():
                 text = f"{error}: {sample_message(f'{error}: {with_slots(template)}')}"
                 queries.append({"text": text, "slug": NONE, "source": package})
     return queries
+
+
+def answered_posts(posts) -> dict[str, Counter[str]]:
+    """Return the number of posts that each entry answers, by source."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for post in posts:
+        counts[post.source].update(post.right)
+    return counts
+
+
+def with_popularity(posts, counts) -> list[Post]:
+    """Return the posts, the popularity of each entry counted without the posts of the same source, as those of a new source will find it."""
+    total = sum(counts.values(), Counter())
+    return [
+        post._replace(
+            compared=[
+                features._replace(popularity=total[features.slug] - counts.get(post.source, Counter())[features.slug])
+                for features in post.compared
+            ]
+        )
+        for post in posts
+    ]
 
 
 def read_posts(index, queries, weight=1.0) -> list[Post]:
@@ -235,6 +258,16 @@ def outcome(posts, ranking, answer, threshold) -> Outcome:
     )
 
 
+def lowest_threshold(posts, ranking, answer) -> float:
+    """Return the lowest threshold from which on the answers called likely are right as often as promised; the highest that is tried where none is."""
+    lowest = _THRESHOLDS[-1]
+    for at in reversed(_THRESHOLDS):
+        if outcome(posts, ranking, answer, at).precision < _PRECISION:
+            break
+        lowest = at
+    return lowest
+
+
 def message_shares(posts):
     """Return the share of right answers among the posts that a message answers, by level; one of each kind is added, for the few."""
     shares = {}
@@ -255,9 +288,12 @@ def main(argv):
         os.environ[name] = "1"
     index = open_index()
     fitted_half, chosen_half = catalogue_halves()
-    posts = as_they_come(read_posts(index, read_queries(FIT))) + read_posts(index, fitted_half)
-    fit = posts + made_posts(index, len(posts))
-    natural, catalogue = as_they_come(read_posts(index, read_queries(CHOOSE))), read_posts(index, chosen_half)
+    labelled = as_they_come(read_posts(index, read_queries(FIT)))
+    counts = answered_posts(labelled)
+    posts = with_popularity(labelled + read_posts(index, fitted_half), counts)
+    fit = posts + with_popularity(made_posts(index, len(posts)), counts)
+    natural = with_popularity(as_they_come(read_posts(index, read_queries(CHOOSE))), counts)
+    catalogue = with_popularity(read_posts(index, chosen_half), counts)
     held = natural + catalogue
 
     rankings = {strength: fit_ranking(fit, strength) for strength in _STRENGTHS}
@@ -288,12 +324,15 @@ def main(argv):
         of_posts, of_catalogue = outcome(natural, ranking, answer, at), outcome(catalogue, ranking, answer, at)
         cells = [*of_posts, *of_catalogue[:3]]
         print(f"| {at:.2f} | {' | '.join(f'{cell:.3f}' for cell in cells)} |")
+    threshold = lowest_threshold(natural, ranking, answer)
+    print(f"\nChosen: {threshold:.2f}, from which on {_PRECISION:.0%} of the likely answers to posts are right.")
     print("\n| signal | weight | times its deviation |\n|---|---:|---:|")
     for name, weight, effect in by_effect(answer, answer_rows(posts, ranking)[0]):
         print(f"| {name} | {weight:g} | {effect:+.2f} |")
     data = {
+        "popularity": dict(sorted(sum(counts.values(), Counter()).items())),
         "ranking": {"weights": dict(ranking.weights)},
-        "answer": {"intercept": answer.intercept, "weights": dict(answer.weights), "threshold": _THRESHOLD},
+        "answer": {"intercept": answer.intercept, "weights": dict(answer.weights), "threshold": threshold},
         "messages": message_shares(posts),
     }
     text = json.dumps(data, indent=1) + "\n"

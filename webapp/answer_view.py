@@ -11,6 +11,7 @@ from kb.index.document import make_document
 from kb.render.answer_text import fitting_cause
 from kb.render.cause_choice import CauseChoice
 from kb.render.own_line import OwnLine, own_line_change
+from kb.render.prose import blocks
 from kb.search.answer import RecordAnswer
 from kb.text.languages import Lang
 from webapp.highlighting import Line, difference
@@ -21,16 +22,20 @@ __all__ = ["AnswerView", "FrameView", "MatchView", "RecordView", "own_change", "
 
 _MAX_LINE = 400
 """Characters shown of a line of the paste."""
+_MAX_TELL = 2
+"""Paragraphs shown of how to tell whether an entry is the one."""
 _MAX_RELATED = 3
 """Entries named as related where none answers."""
 
 
 class MatchView(NamedTuple):
-    """A match in one language: its confidence and its evidence."""
+    """A match in one language: its confidence and its evidence. `is_equal` says that it explains the same message as the first, as surely."""
 
     id: str
     title: str
     answer: str
+    how_to_tell: tuple[str, ...]
+    is_equal: bool
     confidence: str
     template: str
     words: tuple[str, ...]
@@ -74,7 +79,7 @@ class AnswerView(NamedTuple):
 
 def view_answer(snapshot: Snapshot, answer: Answer, text: str, lang: Lang) -> AnswerView:
     """Return the view of the answer to that text. The cause that fits the text best is chosen in its entry."""
-    matches = [_view_match(snapshot, match, lang) for match in answer.matches]
+    matches = [_view_match(snapshot, match, lang, is_equal=match in answer.equals) for match in answer.matches]
     first = matches[0] if matches and answer.answered else None
     fit = _fit(snapshot, answer, text)
     return AnswerView(
@@ -119,13 +124,15 @@ def _view_frame(answer: Answer, change: OwnLine | None) -> FrameView | None:
     return FrameView(visible(frame.file), frame.line, _shown(frame.code), lines)
 
 
-def _view_match(snapshot: Snapshot, match: Match, lang: Lang) -> MatchView:
+def _view_match(snapshot: Snapshot, match: Match, lang: Lang, *, is_equal: bool) -> MatchView:
     evidence = match.evidence
     entry = snapshot.corpus.get(match.id)
     return MatchView(
         id=match.id,
         title=match.title[lang],
         answer=entry.answer[lang] if entry else "",
+        how_to_tell=tuple(text for _, text in blocks(entry.guidance[lang].how_to_tell))[:_MAX_TELL] if entry else (),
+        is_equal=is_equal,
         confidence=match.confidence,
         template=evidence.template,
         words=evidence.words,

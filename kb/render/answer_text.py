@@ -5,7 +5,7 @@ The parts of an answer share the lines of a small screen by their weights; what 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from kb.render.cause_choice import CauseChoice, choose_cause
 from kb.render.context_text import entry_mismatch, operand_lines
@@ -86,15 +86,24 @@ def short_lines(
     return [*wrap(lead + first.title[answer.lang], limit), style(more, DIM)]
 
 
-def unanswered_lines(answer: Answer, limit: int, style: Style) -> list[str]:
-    """Return that there is no entry or that none is sure, what the released packages say, and the nearest entries by title."""
+def unanswered_lines(
+    answer: Answer, limit: int, style: Style, advice: Callable[[str], str] = lambda _slug: ""
+) -> list[str]:
+    """Return that there is no entry or that none is sure, what the released packages say, and the nearest entries by title.
+
+    Where one of them may be the answer, each has its advice below, which the function gives by slug.
+    """
     words = STRINGS[answer.lang]
     lines = [style(words["unsure" if answer.is_unsure else "none"], BOLD)]
     if record := _record(answer, limit):
         lines += ["", *paint(_bold_head(record, "record", answer.lang, style), style)]
     if answer.matches:
         lines += ["", *wrap(words["maybe" if answer.is_unsure else "near"], limit)]
-    return lines + _titles(answer.matches[:3], answer.lang, limit)
+    for match in answer.matches[:3]:
+        lines += _title(match, answer.lang, limit)
+        if answer.is_unsure:
+            lines += paint(wrap(plain(advice(match.id)), limit, "    "), style)
+    return lines
 
 
 def _parts(
@@ -119,7 +128,10 @@ def _parts(
     before = [line for label in labels[: choice.item] for line in label]
     after = [line for label in labels[choice.item + 1 :] for line in label]
     chosen = [words["change"], *labels[choice.item]] if items else []
-    others = answer.matches[1:]
+    equals = [
+        line for match in answer.equals for line in wrap(words["equal"].format(match.title[lang], match.id), limit)
+    ]
+    others = [match for match in answer.matches[1:] if match not in answer.equals]
     names = list(wrap(words["also"] + words["comma"].join(match.id for match in others), limit)) if others else []
     is_symptom = document["kind"] == "symptom"
     head = _head(answer, limit, lead, evidence=evidence)
@@ -130,6 +142,7 @@ def _parts(
         "head": Part(head, len(head)),
         "answer": Part(list(wrap(plain(document["answer"][lang]), limit)), 2, 5),
         "own": Part(_own_line(own, lang, limit), 3, 3),
+        "equals": Part(equals, len(equals)),
         "more": Part([_more(document, lang, limit)], 1),
         "record": Part(_record(answer, limit), 2, 3),
         "chosen": Part(chosen, len(chosen), 3),
@@ -224,8 +237,8 @@ def _more(document: EntryDocument, lang: Lang, limit: int) -> str:
     return more if columns(more) <= limit else f"kb show {document['id']}"
 
 
-def _titles(matches: Sequence[Match], lang: Lang, limit: int) -> list[str]:
-    return [line for match in matches for line in wrap(f"{match.id}: {match.title[lang]}", limit, "  ", "    ")]
+def _title(match: Match, lang: Lang, limit: int) -> Iterator[str]:
+    return wrap(f"{match.id}: {match.title[lang]}", limit, "  ", "    ")
 
 
 def _shortened(name: str, part: Part, given: int, limit: int) -> list[str]:
@@ -248,6 +261,7 @@ def _sections(
         *(style(line, code) for line, code in zip(head, (BOLD, CYAN), strict=False)),
         *paint(lines["answer"], style, confidence),
         *paint(lines["notes"], style),
+        *paint(lines["equals"], style),
     ]
     own = lines["own"]
     yield [

@@ -81,6 +81,19 @@ class Answer(NamedTuple):
         """Whether nothing is sure enough to be shown as the answer, and yet the nearest entry may be it."""
         return not self.answered and bool(self.matches) and self.matches[0].score >= _NEAR
 
+    @property
+    def equals(self) -> tuple[Match, ...]:
+        """The other matches of the message that the first match explains, which are as sure: the same line may come from either mistake."""
+        if not self.answered or not self.matches[0].evidence.line_number:
+            return ()
+        first = self.matches[0]
+        place = first.confidence, first.evidence.line_number, first.evidence.template
+        return tuple(
+            match
+            for match in self.matches[1:]
+            if (match.confidence, match.evidence.line_number, match.evidence.template) == place
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as `kb lookup --json` prints it."""
         return {

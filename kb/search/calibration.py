@@ -28,10 +28,12 @@ class Linear(NamedTuple):
 class Model(NamedTuple):
     """What was fitted.
 
-    `ranking` gives the score, in nats, by which entries are ordered, and `answer` the log odds that the first of them answers. From `threshold` on it is
-    shown as the answer. `exact` and `likely` are the shares of right answers among the messages that matched whole and in part.
+    `popularity` has the number of labelled posts that an entry answers, for those that answer any. `ranking` gives the score, in nats, by which entries are
+    ordered, and `answer` the log odds that the first of them answers. From `threshold` on it is shown as the answer. `exact` and `likely` are the shares of
+    right answers among the messages that matched whole and in part.
     """
 
+    popularity: Mapping[str, int]
     ranking: Linear
     answer: Linear
     threshold: float
@@ -50,6 +52,7 @@ def read_model(data: Mapping[str, Any]) -> Model:
     """Return the model of the data in the file."""
     ranking, answer = data["ranking"], data["answer"]
     return Model(
+        data["popularity"],
         Linear(ranking["weights"]),
         Linear(answer["weights"], answer["intercept"]),
         answer["threshold"],

@@ -43,7 +43,8 @@ def rank(compared: Sequence[Features], by: Linear | None = None) -> list[tuple[f
 
 
 def rank_ties(index: Index, query: Query, ties: Sequence[MessageMatch]) -> list[MessageMatch]:
-    """Return matches of the same message in the order of what else the entries share with the paste, most first."""
+    """Return matches of the same message in the order of what else the entries share with the paste, most first; of equals the most popular first."""
+    popularity = model().popularity
     in_message = set(terms(ties[0].hit.template.source))
     importance = {term: weight for term, weight in query.importance.items() if term not in in_message}
 
@@ -54,7 +55,7 @@ def rank_ties(index: Index, query: Query, ties: Sequence[MessageMatch]) -> list[
         )
         return shared + PHRASE_WEIGHT * max(index.vectors.phrases(slug).overlaps(importance), default=0.0)
 
-    return sorted(ties, key=lambda match: -round(similarity(match.slug), 9))
+    return sorted(ties, key=lambda match: (-round(similarity(match.slug), 9), -popularity.get(match.slug, 0)))
 
 
 class _Comparison:
@@ -95,6 +96,7 @@ class _Comparison:
             paraphrase,
             tuple(shared),
             sum(self._importance[term] for term in shared) / (self._total or 1.0),
+            model().popularity.get(slug, 0),
             self._index.summary(slug)["kind"] in ("silent", "symptom"),
             self._has_errors,
         )

@@ -20,6 +20,9 @@ __all__ = ["Features", "answer_signals", "entry_signals", "is_foreign"]
 _PARAPHRASE = 0.4
 """The cosine from which a title or alias begins to say the same as the paste. Above it the ranking may weigh the cosine otherwise than below."""
 
+_SAME_WORDS = 0.65
+"""The cosine from which a title or alias is nearly the whole paste. Posts seldom reach it; a title that is typed does."""
+
 _MAX_LEAD = 5.0
 """The lead, in nats, from which an answer is no surer."""
 
@@ -38,7 +41,7 @@ class Features(NamedTuple):
     `bm25` is the BM25F score in nats and `information` that of the whole query. `message_similarity` compares the root cause with the
     entry's most similar message, from 0 to 1. `phrase_coverage` is how much of its most similar title or alias occurs in the paste, and
     `paraphrase_similarity` the cosine between the two. `shared_terms` are the common terms, the most important first, and `coverage` is
-    their share of the query's importance. `is_silent` says that the entry is about a mistake without a message, and `has_error` that the
+    their share of the query's importance. `popularity` is the number of labelled posts that the entry answers. `is_silent` says that the entry is about a mistake without a message, and `has_error` that the
     paste shows one.
     """
 
@@ -50,6 +53,7 @@ class Features(NamedTuple):
     paraphrase_similarity: float
     shared_terms: tuple[str, ...]
     coverage: float
+    popularity: int
     is_silent: bool
     has_error: bool
 
@@ -65,6 +69,7 @@ def entry_signals(features: Features) -> dict[str, float]:
         "phrase_coverage": features.phrase_coverage,
         "paraphrase_similarity": features.paraphrase_similarity,
         "paraphrase_excess": max(0.0, features.paraphrase_similarity - _PARAPHRASE),
+        "popularity": math.log1p(features.popularity),
         "is_silent": float(features.is_silent),
         "is_unshown": float(is_unshown),
         "is_unshown_bm25": is_unshown * features.bm25,
@@ -74,7 +79,8 @@ def entry_signals(features: Features) -> dict[str, float]:
 def answer_signals(reading: Reading, ranked: Sequence[tuple[float, Features]]) -> dict[str, float]:
     """Return the numbers by which the first of the ranked entries is judged; `ranked` has the score of each, in nats, and is not empty.
 
-    `share` is the logarithm of the first entry's share of the odds of all of them, and `lead` its score beyond that of the second.
+    `share` is the logarithm of the first entry's share of the odds of all of them, and `lead` its score beyond that of the second. `is_first_by_…` say
+    which single signals agree that it is the first.
     An entry that shares nothing, whose score is 0, is always among the others, so a single candidate has to share something too.
     """
     first, best = ranked[0]
@@ -89,6 +95,9 @@ def answer_signals(reading: Reading, ranked: Sequence[tuple[float, Features]]) -
         "bm25": bm25,
         "coverage": best.coverage,
         "phrase_coverage": min(best.phrase_coverage, _MAX_PHRASE_COVERAGE),
+        "is_first_by_bm25": float(best.bm25 == max(features.bm25 for _, features in ranked)),
+        "is_first_by_phrase": float(best.phrase_coverage == max(features.phrase_coverage for _, features in ranked)),
+        "same_words": max(0.0, best.paraphrase_similarity - _SAME_WORDS),
         "is_silent": float(best.is_silent),
         "is_error": float(is_error),
         "is_warning": float(cause is not None and cause.role == "warning"),
