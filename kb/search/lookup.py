@@ -58,7 +58,7 @@ def is_settled(reading: Reading, matches: list[MessageMatch]) -> bool:
     if not matches or matches[0].confidence != "exact":
         return False
     rank = matches[0].error_rank
-    explains_error = rank >= len(reading.errors) or reading.errors[rank].role == "error"
+    explains_error = not matches[0].is_aside and (rank >= len(reading.errors) or reading.errors[rank].role == "error")
     return explains_error or not any(error.role == "error" and error.message for error in reading.errors)
 
 

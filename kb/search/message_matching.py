@@ -15,6 +15,7 @@ from kb.text.lazy_regex import lazy_pattern
 from kb.text.lexer import numbers
 from kb.text.software import names_pytorch
 from kb.text.tracebacks import ErrorSpan
+from kb.text.wrappers import reports_another
 
 __all__ = ["MessageMatch", "best_ties", "evidence", "fill_explain", "match_messages"]
 
@@ -152,7 +153,8 @@ def _judge(hit: TemplateHit, reading: Reading) -> MessageMatch | None:
     if confidence is None:
         return None
     causes = sum(error.role == "error" for error in errors)
-    return MessageMatch(hit, rank, is_typed, bool(causes) and causes <= rank < len(errors), confidence)
+    is_aside = causes <= rank < len(errors) or (rank >= len(errors) and reports_another(template.source))
+    return MessageMatch(hit, rank, is_typed, bool(causes) and is_aside, confidence)
 
 
 def _confidence(hit: TemplateHit, *, is_typed: bool, is_at_end: bool) -> Confidence | None:

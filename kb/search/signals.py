@@ -41,8 +41,8 @@ class Features(NamedTuple):
     `bm25` is the BM25F score in nats and `information` that of the whole query. `message_similarity` compares the root cause with the
     entry's most similar message, from 0 to 1. `phrase_coverage` is how much of its most similar title or alias occurs in the paste, and
     `paraphrase_similarity` the cosine between the two. `shared_terms` are the common terms, the most important first, and `coverage` is
-    their share of the query's importance. `popularity` is the number of labelled posts that the entry answers. `is_silent` says that the entry is about a mistake without a message, and `has_error` that the
-    paste shows one.
+    their share of the query's importance. `popularity` is the number of labelled posts that the entry answers. `is_silent` says that the
+    entry is about a mistake without a message, and `has_error` that the paste shows one.
     """
 
     slug: str

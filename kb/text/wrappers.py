@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from kb.text.error_span import ErrorSpan
 from kb.text.lazy_regex import lazy_pattern
 
-__all__ = ["embedded_errors", "is_interrupt", "is_wrapper"]
+__all__ = ["embedded_errors", "is_interrupt", "is_wrapper", "reports_another"]
 
 _REPORT = lazy_pattern(
     # PyTorch: workers, replicas, launched processes, asynchronous kernels, the compiler
@@ -41,8 +41,13 @@ def is_wrapper(error: ErrorSpan) -> bool:
     return (
         error.role == "wrapper"
         or is_interrupt(error)
-        or bool(_REPORT.search(f"{error.type}: {error.message[:_MAX_MESSAGE]}"))
+        or reports_another(f"{error.type}: {error.message[:_MAX_MESSAGE]}")
     )
+
+
+def reports_another(message: str) -> bool:
+    """Whether a message, with its type, is one that reports another error."""
+    return bool(_REPORT.search(message))
 
 
 def is_interrupt(error: ErrorSpan) -> bool:

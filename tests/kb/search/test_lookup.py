@@ -113,6 +113,20 @@ def test_a_warning_does_not_answer_for_an_error_that_nothing_explains(index):
     assert ("old-call", "related") in ids(answer)
 
 
+def test_a_line_that_reports_another_error_does_not_answer_for_it(published):
+    report = "-- Process 0 terminated with the following error:\n"
+    cause = "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\nModuleNotFoundError: No module named 'own_ops'\n"
+    assert lookup(report, index=published).matches[0].id == "elastic-child-failed"
+    answer = lookup(report + cause, index=published)
+    assert not (answer.answered and answer.matches[0].id == "elastic-child-failed")
+
+
+def test_equals_name_each_other_and_without_context_the_popular_one_comes_first(published):
+    answer = lookup("RuntimeError: shape '[-1, 604]' is invalid for input of size 4", index=published)
+    assert answer.matches[0].id == "view-invalid-shape"
+    assert [match.id for match in answer.equals] == ["transformer-batch-first-and-masks"]
+
+
 def test_a_misspelt_message_is_still_likely(index):
     answer = lookup("RuntimeEror: frist and second shaps cannot be combned", index=index)
     assert ids(answer)[0] == ("general-trouble", "likely")
