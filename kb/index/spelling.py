@@ -47,7 +47,7 @@ class Speller:
         ):
             return []
         for candidate in self._candidates(word):
-            if _is_near(word, candidate, 2 if len(word) >= _TWO_ERRORS else 1):
+            if len(word) >= _TWO_ERRORS or _differ_once(word, candidate):
                 return [candidate]
         for at in range(2, len(word) - 2):
             if len(word) >= 8 and self.is_known(word[:at]) and self.is_known(word[at:]):
@@ -55,6 +55,7 @@ class Speller:
         return []
 
     def _candidates(self, word: str) -> Iterator[str]:
+        """Yield known words that are at most two letters away."""
         yield from self._with_one_letter_more(word)
         for variant in _deletions(word):
             if self.is_known(variant):
@@ -98,18 +99,10 @@ def _deletions(word: str) -> list[str]:
     return list(dict.fromkeys(word[:at] + word[at + 1 :] for at in range(len(word))))
 
 
-def _is_near(left: str, right: str, most: int) -> bool:
-    """Tell whether at most `most` letters were replaced, added, left out or swapped with a neighbour (optimal string alignment distance)."""
-    if abs(len(left) - len(right)) > most:
-        return False
-    before: list[int] = []
-    row = list(range(len(right) + 1))
-    for i, letter in enumerate(left, 1):
-        new = [i]
-        for j, other_letter in enumerate(right, 1):
-            cost = min(row[j] + 1, new[j - 1] + 1, row[j - 1] + (letter != other_letter))
-            if i > 1 and j > 1 and letter == right[j - 2] and left[i - 2] == other_letter:
-                cost = min(cost, before[j - 2] + 1)
-            new.append(cost)
-        before, row = row, new
-    return row[-1] <= most
+def _differ_once(left: str, right: str) -> bool:
+    """Tell whether one letter was replaced, added, left out or swapped with its neighbour."""
+    while left and left[0] == right[:1]:
+        left, right = left[1:], right[1:]
+    while left and left[-1] == right[-1:]:
+        left, right = left[:-1], right[:-1]
+    return max(len(left), len(right)) <= 1 or (len(left) == 2 and left == right[::-1])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import zlib
 from _thread import _local
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -45,7 +44,7 @@ TABLES = {
 
 _POSTING = Struct(">Id")
 _MAX_KEY_BYTES = 500
-"""LMDB refuses keys of more than 511 bytes."""
+"""LMDB refuses keys of more than 511 bytes. What begins with this many equal ones is no word that anyone asks for."""
 
 _MIN_MAP_BYTES = 1 << 26
 _ENTRY_MAP_BYTES = 1 << 20
@@ -162,10 +161,7 @@ def write_store(path: str, previous: str = "", entries: int = 0) -> Iterator[Sto
 
 
 def _encode(key: str) -> bytes:
-    raw = key.encode("utf-8", "replace")
-    if 0 < len(raw) <= _MAX_KEY_BYTES:
-        return raw
-    return raw[: _MAX_KEY_BYTES - 32] + f"\0{len(raw)}-{zlib.crc32(raw)}-{zlib.adler32(raw)}".encode()
+    return key.encode("utf-8", "replace")[:_MAX_KEY_BYTES] or b"\0"
 
 
 def _dump(value: Any) -> bytes:
