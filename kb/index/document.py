@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Any, TypedDict, TypeVar, cast
 
 from kb.text.languages import LANGUAGES, Lang
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.corpus.entry import Bilingual, Case, Check, Edit, Entry, Runnable
+    from kb.corpus.entry import Case, Check, Entry, Runnable
     from kb.corpus.ledger import Ledgers
 
 __all__ = [
@@ -26,6 +26,9 @@ __all__ = [
     "make_document",
     "make_summary",
 ]
+
+
+_Document = TypeVar("_Document")
 
 
 class Badge(TypedDict):
@@ -129,25 +132,26 @@ class EntryDocument(EntryHead):
 
 def make_document(entry: Entry, ledgers: Ledgers) -> EntryDocument:
     """Return the entry with the difference and the badges of each case. Related entries have no titles yet: `Index.document` adds them."""
-    return {
-        **_head(entry),
-        "items": {lang: _items(entry, lang) for lang in LANGUAGES},
-        "how_to_tell": {lang: entry.guidance[lang].how_to_tell for lang in LANGUAGES},
-        "why": {lang: entry.guidance[lang].why for lang in LANGUAGES},
-        "messages": [message.text for message in entry.messages],
-        "inspect": entry.inspect,
-        "edits": [_edit(edit) for edit in entry.edits],
-        "apis": list(entry.apis),
-        "sources": list(entry.sources),
-        "related": [{"id": slug, "title": {}} for slug in entry.related],
-        "cases": [_case_document(case, ledgers) for case in entry.cases],
-        "checks": [_check_document(check, ledgers) for check in entry.checks],
-    }
+    guidance = {lang: entry.guidance[lang] for lang in LANGUAGES}
+    return _fill(
+        EntryDocument,
+        entry,
+        explanations=_explanations(entry),
+        items={lang: [_fill(ChangeDocument, item) for item in guidance[lang].items] for lang in LANGUAGES},
+        how_to_tell={lang: guidance[lang].how_to_tell for lang in LANGUAGES},
+        why={lang: guidance[lang].why for lang in LANGUAGES},
+        messages=[message.text for message in entry.messages],
+        edits=[_fill(EditDocument, edit) for edit in entry.edits],
+        related=[{"id": slug, "title": {}} for slug in entry.related],
+        cases=[_case_document(case, ledgers) for case in entry.cases],
+        checks=[_check_document(check, ledgers) for check in entry.checks],
+    )
 
 
 def make_summary(entry: Entry) -> EntrySummary:
     """Return the summary of an entry."""
-    return {**_head(entry), "generic": [message.text for message in entry.messages if message.is_generic]}
+    generic = [message.text for message in entry.messages if message.is_generic]
+    return _fill(EntrySummary, entry, explanations=_explanations(entry), generic=generic)
 
 
 def changed_lines(before: str, after: str, context: int = 1) -> list[str]:
@@ -164,78 +168,50 @@ def changed_lines(before: str, after: str, context: int = 1) -> list[str]:
     return lines
 
 
-def _head(entry: Entry) -> EntryHead:
-    return {
-        "id": entry.id,
-        "topic": entry.topic,
-        "kind": entry.kind,
-        "title": _by_language(entry.title),
-        "answer": _by_language(entry.answer),
-        "explanations": {message.text: _by_language(message.explain) for message in entry.messages if message.explain},
-        "tags": list(entry.tags),
-        "also": list(entry.also),
+def _fill(shape: type[_Document], source: object, **others: object) -> _Document:
+    """Return a document of that shape: what has the same names in the source, and the others."""
+    document = {
+        name: others[name] if name in others else _plain(getattr(source, name)) for name in shape.__annotations__
     }
+    return cast("_Document", document)
 
 
-def _runnable(subject: Runnable, ledgers: Ledgers) -> RunnableDocument:
-    badges: list[Badge] = [
-        {
-            "torch": record.torch,
-            "packages": dict(record.packages),
-            "device": record.device,
-            "date": record.date,
-            "gpu": record.gpu,
-        }
-        for record in ledgers.records(subject)
-    ]
-    return {
-        "id": subject.id,
-        "name": subject.name,
-        "device": subject.device,
-        "gpus": subject.gpus,
-        "os": subject.os,
-        "state": ledgers.state(subject),
-        "badges": badges,
-    }
+def _plain(value: Any) -> Any:
+    from kb.corpus.entry import Bilingual
+
+    if isinstance(value, Bilingual):
+        return {lang: value[lang] for lang in LANGUAGES}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _explanations(entry: Entry) -> dict[str, dict[Lang, str]]:
+    return {message.text: _plain(message.explain) for message in entry.messages if message.explain}
+
+
+def _runnable_parts(subject: Runnable, ledgers: Ledgers) -> dict[str, Any]:
+    return {"state": ledgers.state(subject), "badges": [_fill(Badge, record) for record in ledgers.records(subject)]}
 
 
 def _case_document(case: Case, ledgers: Ledgers) -> CaseDocument:
     from kb.templates.program_output import last_line
 
-    return {
-        **_runnable(case, ledgers),
-        "repro": case.repro.source,
-        "fix": case.fix.source,
-        "diff": changed_lines(case.repro.source, case.fix.source),
-        "last_line": last_line(_printed(case, ledgers)),
-    }
+    repro, fix = case.repro.source, case.fix.source
+    return _fill(
+        CaseDocument,
+        case,
+        **_runnable_parts(case, ledgers),
+        repro=repro,
+        fix=fix,
+        diff=changed_lines(repro, fix),
+        last_line=last_line(_printed(case, ledgers)),
+    )
 
 
 def _check_document(check: Check, ledgers: Ledgers) -> CheckDocument:
-    return {**_runnable(check, ledgers), "program": check.program.source, "printed": _printed(check, ledgers)}
+    parts = _runnable_parts(check, ledgers)
+    return _fill(CheckDocument, check, **parts, program=check.program.source, printed=_printed(check, ledgers))
 
 
 def _printed(subject: Runnable, ledgers: Ledgers) -> str:
     """Return what the newest record says that a case's repro or a check printed, or the empty string."""
     return next((record.printed for record in ledgers.records(subject)), "")
-
-
-def _items(entry: Entry, lang: Lang) -> list[ChangeDocument]:
-    return [
-        {"cause": item.cause, "change": item.change, "cases": list(item.cases), "entries": list(item.entries)}
-        for item in entry.guidance[lang].items
-    ]
-
-
-def _edit(edit: Edit) -> EditDocument:
-    return {
-        "case": edit.case,
-        "before": edit.before,
-        "after": edit.after,
-        "message": edit.message,
-        "where": edit.where,
-    }
-
-
-def _by_language(text: Bilingual) -> dict[Lang, str]:
-    return {lang: text[lang] for lang in LANGUAGES}

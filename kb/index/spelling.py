@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from kb.index.storage import Store, WriteBuffer
+from kb.index.storage import Row, Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.corpus.entry import Entry
 
-__all__ = ["TABLES", "Speller", "count_words", "word_counts"]
-
-TABLES = ("word_counts", "deletions")
+__all__ = ["Speller", "word_counts", "word_rows"]
 
 _MIN_LETTERS, _MAX_LETTERS = 4, 24
 """The lengths of words that are corrected."""
@@ -29,12 +27,12 @@ _TWO_ERRORS = 9
 class Speller:
     """Finds the known word that a misspelt one stands for."""
 
-    def __init__(self, store: Store | WriteBuffer) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
 
     def is_known(self, word: str) -> bool:
         """Tell whether some entry contains the lower-case word."""
-        return self._store.get("word_counts", word) is not None
+        return self._store.count("words", word) > 0
 
     def correct(self, word: str) -> list[str]:
         """Return the known word that a lower-case word stands for, or the two words that it joins.
@@ -49,7 +47,7 @@ class Speller:
         ):
             return []
         for candidate in self._candidates(word):
-            if _is_near(word, candidate, 2 if len(word) >= _TWO_ERRORS else 1):
+            if len(word) >= _TWO_ERRORS or _differ_once(word, candidate):
                 return [candidate]
         for at in range(2, len(word) - 2):
             if len(word) >= 8 and self.is_known(word[:at]) and self.is_known(word[at:]):
@@ -57,6 +55,7 @@ class Speller:
         return []
 
     def _candidates(self, word: str) -> Iterator[str]:
+        """Yield known words that are at most two letters away."""
         yield from self._with_one_letter_more(word)
         for variant in _deletions(word):
             if self.is_known(variant):
@@ -65,8 +64,11 @@ class Speller:
 
     def _with_one_letter_more(self, variant: str) -> list[str]:
         """Return the most frequent known word that is the variant with one letter more."""
-        words = self._store.get("deletions", variant) or ()
-        return sorted(words, key=lambda word: (-self._store.get("word_counts", word), word))[:1]
+        words = filter(self.is_known, self._store.members("deletions", variant))
+        return sorted(words, key=lambda word: (-self._frequency(word), word))[:1]
+
+    def _frequency(self, word: str) -> float:
+        return sum(count for _, count in self._store.postings("words", word))
 
 
 def word_counts(entry: Entry) -> Counter[str]:
@@ -83,14 +85,13 @@ def word_counts(entry: Entry) -> Counter[str]:
     )
 
 
-def count_words(buffer: WriteBuffer, counts: Mapping[str, int], step: int = 1) -> None:
-    """Add the words of one entry to the index, or remove them (`step` is -1)."""
-    for word, count in counts.items():
-        was_known = bool(buffer.get("word_counts", word))
-        buffer.count("word_counts", word, step * count)
-        if was_known != bool(buffer.get("word_counts", word)) and _MIN_LETTERS <= len(word) <= _MAX_LETTERS:
+def word_rows(store: Store, number: int, counts: Mapping[str, int]) -> Iterator[Row]:
+    """Yield how often one entry has each word, and the variants of the words that no entry has had."""
+    for word, count in sorted(counts.items()):
+        if _MIN_LETTERS <= len(word) <= _MAX_LETTERS and not store.count("words", word):
             for variant in _deletions(word):
-                buffer.count("deletions", variant, step, word)
+                yield "deletions", variant, word
+        yield "words", word, (number, count)
 
 
 def _deletions(word: str) -> list[str]:
@@ -98,18 +99,10 @@ def _deletions(word: str) -> list[str]:
     return list(dict.fromkeys(word[:at] + word[at + 1 :] for at in range(len(word))))
 
 
-def _is_near(left: str, right: str, most: int) -> bool:
-    """Tell whether at most `most` letters were replaced, added, left out or swapped with a neighbour (optimal string alignment distance)."""
-    if abs(len(left) - len(right)) > most:
-        return False
-    before: list[int] = []
-    row = list(range(len(right) + 1))
-    for i, letter in enumerate(left, 1):
-        new = [i]
-        for j, other_letter in enumerate(right, 1):
-            cost = min(row[j] + 1, new[j - 1] + 1, row[j - 1] + (letter != other_letter))
-            if i > 1 and j > 1 and letter == right[j - 2] and left[i - 2] == other_letter:
-                cost = min(cost, before[j - 2] + 1)
-            new.append(cost)
-        before, row = row, new
-    return row[-1] <= most
+def _differ_once(left: str, right: str) -> bool:
+    """Tell whether one letter was replaced, added, left out or swapped with its neighbour."""
+    while left and left[0] == right[:1]:
+        left, right = left[1:], right[1:]
+    while left and left[-1] == right[-1:]:
+        left, right = left[:-1], right[:-1]
+    return max(len(left), len(right)) <= 1 or (len(left) == 2 and left == right[::-1])

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kb.text.languages import LANGUAGES
-from kb.text.scripts import HAN
+from kb.text.scripts import is_han
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ _CODE_SPAN = re.compile(r"``? ?(.+?) ?``?(?!`)")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}")
 _OUTPUT_WORD = re.compile(r"[A-Za-z_][\w.:]*\w")
 _LABEL_WORD = re.compile(r"[a-z]{4,}")
-_HAN = re.compile(f"[{HAN}]+")
 _SIZE = r"(?P<size>\d+(?:\.\d+)? ?(?P<unit>[KMGT]i?B)\b[^\n\d]{0,12})?"
 _DEVICE = re.compile(r"\b(?:cpu|(?:cuda|mps|npu|xpu)(?::\d+)?)(?![\w:])")
 _UNIT = re.compile(r"\b[KMGT]i?B\b")
@@ -130,10 +129,12 @@ def _clues_by_item(document: EntryDocument, text: str, template: str) -> list[li
         own = (code & asked) - others - _COMMON_IDENTIFIERS
         clues.extend(_capped((_Clue(word, 1.0 if _DISTINCTIVE.search(word) else 0.25) for word in own), 2.5))
     in_message = set(_LABEL_WORD.findall(template.lower()))
+    words_of_text = set(_LABEL_WORD.findall(text.lower()))
     for clues, (label, others) in zip(clues_of_items, _with_others(by_label), strict=True):
         weight = 0.5 if _FRAME.search(text) else 0.75
         own = label - others - in_message
-        clues.extend(_capped((_Clue(word, weight) for word in own if _has_word(text, word)), 2.25))
+        written = (word for word in own if word in words_of_text or (not word.isascii() and word in text))
+        clues.extend(_capped((_Clue(word, weight) for word in written), 2.25))
     worded = _devices(template.lower())
     devices = _devices(message) | worded
     for clues, (device, others) in zip(clues_of_items, _with_others(by_device), strict=True):
@@ -184,12 +185,8 @@ def _label_words(document: EntryDocument, index: int) -> set[str]:
         items = document["items"][lang]
         label = _CODE_SPAN.sub(" ", items[index]["cause"]).lower() if index < len(items) else ""
         words |= set(_LABEL_WORD.findall(label)) - _STOP_WORDS
-        words |= {run[at : at + 2] for run in _HAN.findall(label) for at in range(len(run) - 1)}
+        words |= {label[at : at + 2] for at in range(len(label) - 1) if is_han(label[at]) and is_han(label[at + 1])}
     return words
-
-
-def _has_word(text: str, word: str) -> bool:
-    return word in text if not word.isascii() else re.search(rf"(?i)(?<![A-Za-z]){word}(?![A-Za-z])", text) is not None
 
 
 def _devices(text: str) -> set[str]:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import textwrap
 from typing import NamedTuple
 
-from kb.templates.code_change import change_code, compile_pattern
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.index.document import EditDocument, EntryDocument
@@ -58,6 +56,8 @@ def _in_paste(edit: EditDocument, answer: Answer) -> OwnLine | None:
     frame = next((error.frame for error in answer.errors if error.frame), None)
     if frame is None or not frame.code or edit["where"]:
         return None
+    from kb.templates.code_change import change_code, compile_pattern
+
     pattern = compile_pattern(edit["before"], edit["after"])
     change = change_code(pattern, frame.code, answer.matches[0].evidence.values)
     if change is None:
@@ -67,6 +67,8 @@ def _in_paste(edit: EditDocument, answer: Answer) -> OwnLine | None:
 
 def _in_program(edit: EditDocument, answer: Answer, context: CrashContext) -> OwnLine | None:
     """Return the change of the lines of the expression that failed, which has to be what matches."""
+    from kb.templates.code_change import change_code, compile_pattern
+
     expression = context.expression
     pattern = compile_pattern(edit["before"], edit["after"])
     values = answer.matches[0].evidence.values

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import IO
 
 from kb.text.languages import LANGUAGES, Lang
+from kb.text.scripts import columns
 
 __all__ = [
     "BOLD",
@@ -74,15 +75,6 @@ def size(stream: IO[str] | None = None) -> tuple[int, int | None]:
 def width() -> int:
     """Return the columns to write in on standard output."""
     return size()[0]
-
-
-def columns(text: str) -> int:
-    """Return how many columns the text takes in a terminal."""
-    if text.isascii():
-        return len(text)
-    from wcwidth import wcwidth
-
-    return sum(max(0, wcwidth(char)) for char in text)
 
 
 def visible(text: str) -> str:

@@ -10,7 +10,7 @@ from kb.index.reader import Index
 from kb.index.spelling import Speller
 from kb.search.reading import Reading
 from kb.text.analyzer import called_functions, terms
-from kb.text.scripts import HAN
+from kb.text.chinese import has_chinese
 from kb.text.tracebacks import ErrorSpan
 
 __all__ = ["Query", "make_query"]
@@ -31,7 +31,6 @@ _LOCATION = re.compile(r"File (\"[^\"\n]{1,400}\"), line \d{1,9}(?:, in (\S++))?
 """Location of a frame. Only its file and its function carry information."""
 
 _WORD = re.compile(r"[A-Za-z]{4,24}")
-_HAN = re.compile(f"[{HAN}]")
 _FRAME = re.compile(r"\s*+(?:File \"|at |Traceback|During handling|The above exception|\^++\s*+$|[~^]{3})")
 _CODE = re.compile(
     r"^\s{4}|^\s*+(?:import |from \S{1,200} import|def |class |return |>>>|@|#include|\$ |[-–]{2}[-–]*+>|\d++ )"
@@ -108,7 +107,7 @@ def _is_prose(line: str) -> bool:
     line = line[:_MAX_LINE]  # the patterns below take the square of the length of a run of spaces
     if _FRAME.match(line) or _LOG.search(line):
         return False
-    if _HAN.search(line):
+    if has_chinese(line):
         return not re.match(r"\s*#", line)
     words = len(_PLAIN_WORD.findall(line))
     if _CODE.search(line) or _ends_like_code(line.rstrip()):

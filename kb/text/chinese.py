@@ -6,21 +6,21 @@ its dictionary in a tenth of the time. A test compares the two on every entry.
 
 from __future__ import annotations
 
-import re
+import os
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from kb.text.lazy_regex import lazy_pattern
 from kb.text.scripts import HAN
 
 __all__ = ["Concept", "concepts", "cut", "has_chinese", "to_simplified", "use_jieba"]
 
-SYNONYMS = Path(__file__).parent / "data/synonyms.txt"
+SYNONYMS = os.path.join(os.path.dirname(__file__), "data", "synonyms.txt")
 _FREQUENCY = 20_000
 """Frequency of the field's terms in jieba's dictionary, high enough that they are preferred to the words inside them."""
 
-_HAN = re.compile(f"[{HAN}]")
-_HAN_RUN = re.compile(f"[{HAN}]++")
+_HAN = lazy_pattern(f"[{HAN}]")
+_HAN_RUN = lazy_pattern(f"[{HAN}]++")
 _STOP_WORDS = frozenset(
     (
         "的 了 是 在 我 我们 你 您 他 她 它 们 咱 就 都 也 还 又 和 与 及 或 或者 但 但是 而 而且 把 被 让 给 对 "
@@ -55,7 +55,7 @@ class Concept(NamedTuple):
 def concepts() -> tuple[Concept, ...]:
     """Return the concepts of `kb/text/data/synonyms.txt`. The head of that file explains its format."""
     concepts_read = []
-    with SYNONYMS.open(encoding="utf-8") as file:
+    with open(SYNONYMS, encoding="utf-8") as file:
         for line in file:
             if line.strip() and not line.startswith("#"):
                 name, en, zh = (part.strip() for part in line.split(";"))
@@ -80,11 +80,10 @@ def to_simplified(text: str) -> str:
 
 def cut(text: str) -> list[str]:
     """Return the Chinese words of simplified text in order, each followed by the shorter words inside it, without stop words."""
-    runs = _HAN_RUN.findall(text)
-    if not runs:
+    if not has_chinese(text):
         return []  # loading the segmenter takes 0.1 s
     cut_for_search = _segmenter().cut_for_search
-    return [word for run in runs for word in cut_for_search(run, True) if word not in _STOP_WORDS]
+    return [word for run in _HAN_RUN.findall(text) for word in cut_for_search(run, True) if word not in _STOP_WORDS]
 
 
 def use_jieba(cache_folder: str) -> None:
@@ -95,7 +94,7 @@ def use_jieba(cache_folder: str) -> None:
 
     jieba.setLogLevel(logging.WARNING)
     if not jieba.dt.initialized:
-        Path(cache_folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.makedirs(cache_folder, mode=0o700, exist_ok=True)
         jieba.dt.tmp_dir = cache_folder
     _segmenters[:] = [_with_terms(jieba)]
 
@@ -130,10 +129,10 @@ def _traditional() -> frozenset[str]:
     """Return the characters that occur only in Traditional text, according to OpenCC's tables."""
     import opencc
 
-    folder = Path(opencc.__file__).parent / "dictionary"
+    folder = os.path.join(os.path.dirname(opencc.__file__), "dictionary")
     tables = []
     for name in ("TSCharacters.txt", "STCharacters.txt"):
-        with (folder / name).open(encoding="utf-8") as file:
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
             tables.append(dict(line.rstrip("\n").split("\t", 1) for line in file if "\t" in line))
     simplified = {character for values in tables[0].values() for character in values.split()}
     return frozenset(tables[0]) - simplified - frozenset(tables[1])

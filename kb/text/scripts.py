@@ -1,10 +1,10 @@
-"""Ranges of Unicode characters by script, to be put into character classes of regular expressions."""
+"""Scripts: ranges of Unicode characters, to be put into character classes of regular expressions, and the columns that characters take."""
 
 from __future__ import annotations
 
 from kb.text.lazy_regex import lazy_pattern
 
-__all__ = ["CJK", "HAN", "is_chinese", "is_han"]
+__all__ = ["CJK", "HAN", "columns", "is_chinese", "is_han"]
 
 HAN = "\u3400-\u9fff"
 """Chinese characters."""
@@ -24,3 +24,12 @@ def is_chinese(text: str) -> bool:
 def is_han(character: str) -> bool:
     """Whether the character is a Chinese one."""
     return HAN[0] <= character <= HAN[-1]
+
+
+def columns(text: str) -> int:
+    """Return how many columns the text takes in a terminal: wide characters two, marks that are put on others none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import category, east_asian_width
+
+    return sum(2 if east_asian_width(char) in "WF" else category(char) not in ("Mn", "Me") for char in text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
 
@@ -36,10 +37,8 @@ _PYTORCH = lazy_pattern(
 @cache
 def names(file: str) -> frozenset[str]:
     """Return the names of one of the two lists, in lower case."""
-    from pathlib import Path  # imported late, because most look-ups need no names
-
-    lines = (Path(__file__).parent / f"data/{file}.txt").read_text("utf-8").splitlines()
-    return frozenset(name for line in lines if not line.startswith("#") for name in line.split())
+    with open(os.path.join(os.path.dirname(__file__), "data", f"{file}.txt"), encoding="utf-8") as lines:
+        return frozenset(name for line in lines if not line.startswith("#") for name in line.split())
 
 
 def names_pytorch(text: str) -> bool:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wcwidth import wcswidth
-
 from kb.corpus.entry import Entry
 from kb.corpus.loader import Corpus
 from kb.corpus.sections import prose_lines
 from kb.lint.rules import Finding, line_of, rule
 from kb.text.languages import LANGUAGES, Lang
-from kb.text.scripts import HAN
+from kb.text.scripts import HAN, columns
 
 _SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)]*)\)")
@@ -55,7 +53,7 @@ def title_shape(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     """It is a heading, a link and a line in a list."""
     for lang in LANGUAGES:
         title = entry.title[lang]
-        width = wcswidth(title)
+        width = columns(title)
         if width > _MAX_TITLE:
             yield line_of(entry, "title:"), f"the {lang} title has {width} columns; say it shorter"
         if title.endswith((".", "。")):
