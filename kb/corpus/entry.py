@@ -64,7 +64,8 @@ class Bilingual:
 class Message:
     """A wording of the error with typed placeholders, and the torch versions (a range such as `<1.5`) and the device that print it; empty means any.
 
-    `explain` is one line about the values that the placeholders stand for. `is_generic` says that any Python program may print it.
+    `explain` is one line about the values that the placeholders stand for. `is_generic` says that any Python program may print it. `raised_in` is
+    the file without which the message says nothing, because other code prints it as well.
     """
 
     text: str
@@ -73,6 +74,7 @@ class Message:
     explain: Bilingual | None = None
     line: int = 1
     is_generic: bool = False
+    raised_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,5 +146,11 @@ def _message(item: str | dict[str, Any], line: int) -> Message:
         return Message(item, line=line)
     explain = Bilingual(**item["explain"]) if "explain" in item else None
     return Message(
-        item["text"], item.get("torch", ""), item.get("device", ""), explain, line, item.get("generic", False)
+        item["text"],
+        item.get("torch", ""),
+        item.get("device", ""),
+        explain,
+        line,
+        item.get("generic", False),
+        item.get("raised_in", ""),
     )

@@ -109,9 +109,13 @@ class EntryHead(TypedDict):
 
 
 class EntrySummary(EntryHead):
-    """What a list of matches or entries needs of one. `generic` are the messages that any Python program may print."""
+    """What a list of matches or entries needs of one.
+
+    `generic` are the messages that any Python program may print. `raised_in` has the file of each message that counts only where that file raised it.
+    """
 
     generic: list[str]
+    raised_in: dict[str, str]
 
 
 class EntryDocument(EntryHead):
@@ -151,7 +155,8 @@ def make_document(entry: Entry, ledgers: Ledgers) -> EntryDocument:
 def make_summary(entry: Entry) -> EntrySummary:
     """Return the summary of an entry."""
     generic = [message.text for message in entry.messages if message.is_generic]
-    return _fill(EntrySummary, entry, explanations=_explanations(entry), generic=generic)
+    raised_in = {message.text: message.raised_in for message in entry.messages if message.raised_in}
+    return _fill(EntrySummary, entry, explanations=_explanations(entry), generic=generic, raised_in=raised_in)
 
 
 def changed_lines(before: str, after: str, context: int = 1) -> list[str]:

@@ -11,6 +11,7 @@ from kb.search.answer import Confidence, Evidence
 from kb.search.reading import Reading
 from kb.templates.attributes import MODULE, TENSOR, is_of_pytorch_alone
 from kb.templates.matcher import Piece, Placeholder
+from kb.text.frames import traceback_files
 from kb.text.lazy_regex import lazy_pattern
 from kb.text.lexer import numbers
 from kb.text.software import names_pytorch
@@ -65,7 +66,7 @@ def match_messages(index: Index, reading: Reading) -> list[MessageMatch]:
     """Return the best match of each entry whose messages stand in the paste, best first; ties in the order of slugs."""
     matches = []
     for hit in index.templates.find(reading.tokens):
-        match = _judge(hit, reading)
+        match = _judge(hit, reading) if _is_raised_there(index, reading, hit) else None
         if match is not None and match.confidence == "exact" and not _shows_pytorch(index, reading, hit):
             match = match._replace(confidence="likely")
         if match is not None:
@@ -186,6 +187,16 @@ def _shows_pytorch(index: Index, reading: Reading, hit: TemplateHit) -> bool:
         isinstance(piece, Placeholder) and piece.type in (MODULE, TENSOR) for piece in hit.template.pieces
     )
     return names_attribute and any(is_of_pytorch_alone(token.text) for token in reading.tokens[hit.start : hit.end])
+
+
+def _is_raised_there(index: Index, reading: Reading, hit: TemplateHit) -> bool:
+    """Tell whether the message may come from anywhere, or the innermost frame of the paste is in the file that raises it."""
+    file = index.summary(hit.template.slug)["raised_in"].get(hit.template.source)
+    if file is None:
+        return True
+    rank = reading.error_rank(reading.tokens[hit.start].start)
+    error = reading.errors[rank] if rank < len(reading.errors) else None
+    return any(name.replace("\\", "/").endswith(file) for name in traceback_files(reading.text.text, error, 1))
 
 
 def _belongs_to_other_message(reading: Reading, hit: TemplateHit, error: ErrorSpan) -> bool:
