@@ -9,7 +9,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class IndexBuildHook(BuildHookInterface):
-    """Adds `kb/_index.mdb` to a wheel. An editable installation builds its index from the checkout when it is first asked."""
+    """Adds `kb/_index` to a wheel. An editable installation builds its index from the checkout when it is first asked."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build the index in a temporary folder and include it."""
@@ -19,9 +19,10 @@ class IndexBuildHook(BuildHookInterface):
         from kb.index.builder import build_for_package
 
         self._folder = tempfile.TemporaryDirectory(prefix="kb-index-")
-        path = Path(self._folder.name, "_index.mdb")
-        build_for_package(Path(self.root, "entries"), path)
-        build_data["force_include"][str(path)] = "kb/_index.mdb"
+        place = Path(self._folder.name, "index")
+        place.mkdir()
+        build_for_package(Path(self.root, "entries"), place)
+        build_data["force_include"][str(place)] = "kb/_index"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 - hatchling calls it
         """Remove the temporary folder."""

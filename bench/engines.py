@@ -175,9 +175,8 @@ def kb_itself(entries: Sequence[Entry], limit: int) -> Search:
     place = tempfile.mkdtemp(prefix="kb-bench-")
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     ledgers = load_ledgers() if len(entries) < 1000 else Ledgers()
-    path = str(Path(place, "index.mdb"))
-    write_generation(path, "", entries, ledgers)
-    index = Index(path)
+    write_generation(Path(place), "", entries, ledgers)
+    index = Index(place)
     return lambda text: [match.id for match in lookup(text, index=index, limit=limit).matches]
 
 

@@ -46,9 +46,10 @@ def test_the_index_that_ships_has_the_same_bytes_whenever_and_wherever_it_is_bui
     code = "import sys; from pathlib import Path; from kb.index.builder import build_for_package as b; b(*map(Path, sys.argv[1:]))"
     contents = []
     for seed in ("1", "2"):
-        path = tmp_path / seed / "index.mdb"
-        path.parent.mkdir()
+        folder = tmp_path / seed / "index"
+        folder.mkdir(parents=True)
         environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(REPOSITORY)}
-        subprocess.run([sys.executable, "-c", code, entries, path], check=True, env=environment)
-        contents.append(path.read_bytes())
+        subprocess.run([sys.executable, "-c", code, entries, folder], check=True, env=environment)
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        contents.append({str(path.relative_to(folder)): path.read_bytes() for path in files})
     assert contents[0] == contents[1]

@@ -7,11 +7,11 @@ import sys
 import zlib
 from collections.abc import Iterable, Sequence
 
-__all__ = ["cache_folder", "cache_root", "entry_folder_names", "shipped_files"]
+__all__ = ["cache_folder", "cache_root", "entry_folder_names", "shipped_folders"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _INSTALLED_ENTRIES = os.path.join(_PACKAGE, "_entries")
-_INSTALLED_INDEX = os.path.join(_PACKAGE, "_index.mdb")
+_INSTALLED_INDEX = os.path.join(_PACKAGE, "_index")
 
 
 def entry_folder_names(extra: Iterable[str | os.PathLike[str]] = ()) -> list[str]:
@@ -25,9 +25,9 @@ def entry_folder_names(extra: Iterable[str | os.PathLike[str]] = ()) -> list[str
     return [os.path.abspath(part) for part in [*shipped, *named, *(os.fspath(part) for part in extra)]]
 
 
-def shipped_files() -> tuple[str, str]:
-    """Return the folder of the entries and the file of their index that an installed package brings; empty in a checkout."""
-    if os.path.isfile(_INSTALLED_INDEX):
+def shipped_folders() -> tuple[str, str]:
+    """Return the folders of the entries and of their index that an installed package brings; empty in a checkout."""
+    if os.path.isdir(_INSTALLED_INDEX):
         return _INSTALLED_ENTRIES, _INSTALLED_INDEX
     return "", ""
 

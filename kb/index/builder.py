@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
-from collections.abc import Sequence
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +16,7 @@ from kb.corpus.ledger import load_ledgers
 from kb.corpus.loader import load
 from kb.corpus.parser import parse
 from kb.index.freshness import changed_paths, manifest
-from kb.index.generations import hold_lock, new_generation, open_current
+from kb.index.generations import POINTER, PREFIX, current_generation, fingerprint, open_current
 from kb.index.reader import Index
 from kb.index.storage import StorageError
 from kb.index.writer import SlugConflictError, write_generation
@@ -23,7 +28,7 @@ _MIN_CHANGES = 64
 _MAX_CHANGED_SHARE = 0.25
 """Rebuild from scratch once more than this share of the entries, and more than `_MIN_CHANGES`, changed incrementally.
 
-That reclaims the space of rows that lead to nothing any more.
+That reclaims the space of deleted records.
 """
 
 
@@ -53,59 +58,87 @@ def build(
     try:
         os.makedirs(place, mode=0o700, exist_ok=True)
         _check_owner(place)
-        with hold_lock(place, block=block) as acquired:
+        with _lock(os.path.join(place, "lock"), block=block) as acquired:
             if not acquired:
                 return BuildReport()
             wanted = manifest(folders, shipped)
             current = None if force else open_current(place)
             if current is not None and current.manifest == wanted:
                 return BuildReport()
-            with new_generation(place) as path:
-                for previous in (current, base):
-                    if previous is not None and (parsed := _follow(path, wanted, folders, previous)) is not None:
-                        return BuildReport(built=True, parsed=parsed)
-                use_jieba(os.path.join(os.path.dirname(place), "jieba"))
-                return BuildReport(built=True, from_scratch=True, parsed=_write_all(path, wanted, folders))
+            with _new_generation(place) as folder:
+                return _fill(Path(folder), wanted, folders, [index for index in (current, base) if index])
     except OSError as error:
         raise StorageError(
             f"the index cannot be written to {place} ({error.strerror or error}); set KB_CACHE to a folder that can be written"
         ) from error
 
 
-def build_for_package(entries: Path, path: Path) -> None:
-    """Write the index that a package brings of its entries into the file: the same bytes for the same entries."""
-    use_jieba(str(path.parent / "jieba"))
-    _write_all(str(path), manifest([str(entries)], str(entries)), [str(entries)])
+def build_for_package(entries: Path, folder: Path) -> None:
+    """Write the index that a package brings of its entries into the empty folder: the same bytes for the same entries."""
+    random.seed(0)  # Whoosh names its files by chance
+    use_jieba(str(folder.parent / "jieba"))
+    _write_all(folder, manifest([str(entries)], str(entries)), [str(entries)])
 
 
-def _write_all(path: str, wanted: str, folders: Sequence[str]) -> tuple[str, ...]:
-    """Write the generation of all entries into the file and return their slugs."""
+def _fill(folder: Path, wanted: str, folders: Sequence[str], starts: Sequence[Index]) -> BuildReport:
+    """Write the generation into `folder`, from the first of the indexes `starts` that few changes lead on from, else from scratch."""
+    for previous in starts:
+        try:
+            parsed = _follow(folder, wanted, folders, previous)
+        except (SlugConflictError, StorageError, LookupError, TypeError):
+            parsed = None
+        if parsed is not None:
+            return BuildReport(built=True, parsed=parsed)
+        for path in folder.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    use_jieba(str(folder.parent.parent / "jieba"))
+    return BuildReport(built=True, from_scratch=True, parsed=_write_all(folder, wanted, folders))
+
+
+def _write_all(folder: Path, wanted: str, folders: Sequence[str]) -> tuple[str, ...]:
+    """Write the generation of all entries into `folder` and return their slugs."""
     paths = [Path(name) for name in folders]
     corpus = load(paths)
     has_slug_conflict = any(fault.rule == "KB011" for fault in corpus.faults)
-    write_generation(path, wanted, list(corpus), load_ledgers(paths), has_slug_conflict=has_slug_conflict)
+    write_generation(folder, wanted, list(corpus), load_ledgers(paths), has_slug_conflict=has_slug_conflict)
     return tuple(corpus.entries)
 
 
-def _follow(path: str, wanted: str, folders: Sequence[str], previous: Index) -> tuple[str, ...] | None:
-    """Write the previous generation with what changed into the file and return the slugs parsed; None if it has to be built from scratch."""
-    changed = changed_paths(previous.manifest, wanted)
-    too_many = previous.meta.changed + len(changed) > max(_MIN_CHANGES, _MAX_CHANGED_SHARE * len(previous))
-    if too_many or previous.meta.has_slug_conflict or not all(_is_entry_file(name, folders) for name in changed):
+def _follow(folder: Path, wanted: str, folders: Sequence[str], previous: Index) -> tuple[str, ...] | None:
+    """Write the previous generation with what changed into `folder` and return the slugs parsed; None if it has to be built from scratch."""
+    paths = changed_paths(previous.manifest, wanted)
+    too_many = previous.meta.changed + len(paths) > max(_MIN_CHANGES, _MAX_CHANGED_SHARE * len(previous))
+    if too_many or previous.meta.has_slug_conflict or not all(_is_entry_file(path, folders) for path in paths):
         return None
     present = {line.partition("\t")[0] for line in wanted.split("\n")}
-    removed = [slug for name in changed if previous.source_path(slug := Path(name).stem) == name]
-    added = [entry for name in changed if name in present and (entry := parse(Path(name))[0]) is not None]
-    try:
-        write_generation(path, wanted, added, load_ledgers(map(Path, folders)), removed=removed, previous=previous)
-    except (SlugConflictError, StorageError, LookupError, TypeError):
-        Path(path).write_bytes(b"")
-        return None
+    removed = [slug for path in paths if previous.source_path(slug := Path(path).stem) == path]
+    added = [entry for path in paths if path in present and (entry := parse(Path(path))[0]) is not None]
+    write_generation(folder, wanted, added, load_ledgers(map(Path, folders)), removed=removed, previous=previous)
     return tuple(entry.id for entry in added)
 
 
 def _is_entry_file(path: str, folders: Sequence[str]) -> bool:
     return path.endswith(".md") and os.path.dirname(os.path.dirname(path)) in folders
+
+
+@contextlib.contextmanager
+def _new_generation(place: str) -> Iterator[str]:
+    """Yield an empty folder for a new generation, and publish it at the end; if anything is raised, the folder is removed.
+
+    The generation before stays for those who have it open; older ones are removed.
+    """
+    previous = current_generation(place)
+    folder = tempfile.mkdtemp(prefix=PREFIX, dir=place)
+    try:
+        yield folder
+        _publish(place, folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    for name in os.listdir(place):
+        path = os.path.join(place, name)
+        if name.startswith(PREFIX) and path not in (folder, previous):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _check_owner(place: str) -> None:
@@ -117,3 +150,29 @@ def _check_owner(place: str) -> None:
         raise StorageError(
             f"the index is not kept in {place}, because other users can write to it; set KB_CACHE to a folder of your own"
         )
+
+
+def _publish(place: str, folder: str) -> None:
+    paths = [os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in sorted(names)]
+    files = {os.path.relpath(path, folder): fingerprint(path) for path in paths}
+    pointer = os.path.join(place, f"{POINTER}.{os.getpid()}")
+    with open(pointer, "w", encoding="utf-8") as file:
+        json.dump({"generation": os.path.basename(folder), "files": files}, file)
+    target = os.path.join(place, POINTER)
+    if os.path.isdir(target):
+        shutil.rmtree(target)
+    os.replace(pointer, target)
+
+
+@contextlib.contextmanager
+def _lock(path: str, *, block: bool) -> Iterator[bool]:
+    """Hold the lock file; yield False if another process holds it and we do not block. The system frees it when a process dies."""
+    import fcntl
+
+    with open(path, "w", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if block else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
+        yield True

@@ -1,7 +1,7 @@
 """Open the index of all entries: fresh if the entries did not change, else brought up to date beside the old one, which goes on serving.
 
 The index is a cache. It is built from the Markdown on this machine, or comes with the installed package; one from elsewhere
-is never opened.
+is never opened, because Whoosh's files are pickles.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from kb.corpus.paths import cache_folder, entry_folder_names, shipped_files
-from kb.index.freshness import manifest
+from kb.corpus.paths import cache_folder, entry_folder_names, shipped_folders
+from kb.index.freshness import digest, manifest
 from kb.index.generations import open_current
 from kb.index.reader import Index
 from kb.index.storage import StorageError
@@ -65,10 +65,11 @@ def index_state(cache: _Path | None = None) -> IndexState:
     index, fresh = _open(names, cache)
     if index is None:
         return IndexState(False, f"none in {cache_folder(names, cache)}; the first look-up builds it")
-    status = os.stat(index.path)
-    size, built = status.st_size / (1 << 20), datetime.fromtimestamp(status.st_mtime, UTC)
+    files = [os.path.join(parent, name) for parent, _, names_ in os.walk(index.folder) for name in names_]
+    size = sum(os.path.getsize(file) for file in files) / (1 << 20)
+    built = datetime.fromtimestamp(os.path.getmtime(index.folder), UTC)
     note = "" if fresh else "; entries changed since, the next look-up brings it up to date"
-    line = f"{len(index)} entries, {size:.1f} MiB, built {built:%Y-%m-%d %H:%M} UTC in {index.path}{note}"
+    line = f"{len(index)} entries, {size:.1f} MiB, built {built:%Y-%m-%d %H:%M} UTC in {index.folder}{note}"
     return IndexState(fresh, line)
 
 
@@ -81,17 +82,20 @@ def _open(names: Sequence[str], cache: _Path | None) -> tuple[Index | None, bool
 
     The index that an installed package brings is fresh for its entries alone: the files of a package do not change.
     """
-    shipped, shipped_index = shipped_files()
-    if list(names) == [shipped] and (index := _open_shipped(shipped, shipped_index)):
+    shipped, shipped_index = shipped_folders()
+    if shipped_index and list(names) == [shipped] and (index := _open_shipped(shipped, shipped_index)):
         return index, True
     index = open_current(cache_folder(names, cache))
-    return index, index is not None and index.manifest == manifest(names, shipped)
+    fresh = index is not None and index.meta.manifest_digest == digest(
+        manifest(names, shipped if shipped_index else "")
+    )
+    return index, fresh
 
 
-def _open_shipped(shipped: str, path: str) -> Index | None:
+def _open_shipped(shipped: str, place: str) -> Index | None:
     """Return the index that the package brings, or None if it was made by another version or cannot be read here."""
     try:
-        index = Index(path)
+        index = Index(place)
     except StorageError:
         return None
     return index if index.manifest == manifest([shipped], shipped) else None
@@ -101,9 +105,9 @@ def _build(names: Sequence[str], cache: _Path | None, *, block: bool, force: boo
     from kb.index.builder import build
 
     place = cache_folder(names, cache)
-    shipped, shipped_index = shipped_files()
-    base = _open_shipped(shipped, shipped_index) if shipped in names else None
-    build(names, place, block=block, force=force, shipped=shipped, base=base)
+    shipped, shipped_index = shipped_folders()
+    base = _open_shipped(shipped, shipped_index) if shipped_index and shipped in names else None
+    build(names, place, block=block, force=force, shipped=shipped if shipped_index else "", base=base)
     index = open_current(place)
     if index is None:
         raise StorageError(f"the index in {place} could not be built; delete that folder and try again")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,37 +16,54 @@ if TYPE_CHECKING:
     from kb.index.template_index import TemplateIndex
     from kb.index.term_vectors import TermVectors
 
-__all__ = ["META_KEY", "Index", "Meta"]
+__all__ = ["META_KEY", "STORE", "TABLES", "Index", "Meta"]
 
+STORE = "index.mdb"
 META_KEY = "meta"
+TABLES = (
+    "meta",
+    "documents",
+    "summaries",
+    "sources",
+    "redirects",
+    "templates",
+    "anchors",
+    "first_words",
+    "message_words",
+    "entry_terms",
+    "document_frequency",
+    "word_counts",
+    "deletions",
+)
 
 
 class Meta(NamedTuple):
-    """What an index says of itself: its entries that have messages, the number of the next entry, and the entries changed since it was built from scratch.
+    """What an index says of itself: its entries, those of them that have messages, and those changed since it was built from scratch.
 
-    `has_slug_conflict` says that several entries claim the same slug.
+    `has_slug_conflict` says that several entries claim the same slug. `manifest_digest` identifies the files that it is made of.
     """
 
+    size: int = 0
     with_messages: int = 0
-    next_number: int = 0
     changed: int = 0
     has_slug_conflict: bool = False
+    manifest_digest: str = ""
 
 
 class Index:
-    """The index in one file. Threads and forked processes may share it."""
+    """The index in one folder. Threads and forked processes may share it."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, folder: str) -> None:
         """Open the index; raises `StorageError` if it is missing, incomplete, or of another format."""
-        self.path = path
-        self.store = Store.open(path)
+        self.folder = folder
+        self.store = Store(os.path.join(folder, STORE))
         try:
             self.meta = Meta(*self.store.get("meta", META_KEY))
-        except (TypeError, ValueError) as error:
-            raise StorageError(f"{path} holds no index of this version") from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise StorageError(f"{folder} holds no index of this version") from error
 
     def __len__(self) -> int:
-        return self.store.size("summaries")
+        return self.meta.size
 
     def resolve(self, slug: str) -> str:
         """Return the slug of the entry that has this slug or had it before; KeyError if there is none."""
@@ -56,7 +74,7 @@ class Index:
 
     def slugs(self) -> list[str]:
         """Return the slugs of all entries in order."""
-        return [slug for slug, current in self.store.items("redirects") if slug == current]
+        return self.store.keys("summaries")
 
     def summary(self, slug: str) -> EntrySummary:
         """Return title, kind and explain line of the entry with exactly this slug."""
@@ -99,14 +117,14 @@ class Index:
         """The weighted terms of each entry, and the statistics of all terms."""
         from kb.index.term_vectors import TermVectors
 
-        return TermVectors(self.store, len(self))
+        return TermVectors(self.store, self.meta.size)
 
     @cached_property
     def fulltext(self) -> FullTextIndex:
-        """The postings of all terms."""
-        from kb.index.fulltext import FullTextIndex
+        """The Whoosh index. Loading it imports Whoosh."""
+        from kb.index.fulltext import FOLDER, FullTextIndex
 
-        return FullTextIndex(self.store, self.vectors)
+        return FullTextIndex(os.path.join(self.folder, FOLDER), self.vectors)
 
     @cached_property
     def speller(self) -> Speller:

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from kb.index.storage import Row, Store
+from kb.index.storage import Store, WriteBuffer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.corpus.entry import Entry
 
-__all__ = ["Speller", "word_counts", "word_rows"]
+__all__ = ["TABLES", "Speller", "count_words", "word_counts"]
+
+TABLES = ("word_counts", "deletions")
 
 _MIN_LETTERS, _MAX_LETTERS = 4, 24
 """The lengths of words that are corrected."""
@@ -27,12 +29,12 @@ _TWO_ERRORS = 9
 class Speller:
     """Finds the known word that a misspelt one stands for."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store | WriteBuffer) -> None:
         self._store = store
 
     def is_known(self, word: str) -> bool:
         """Tell whether some entry contains the lower-case word."""
-        return self._store.count("words", word) > 0
+        return self._store.get("word_counts", word) is not None
 
     def correct(self, word: str) -> list[str]:
         """Return the known word that a lower-case word stands for, or the two words that it joins.
@@ -64,11 +66,8 @@ class Speller:
 
     def _with_one_letter_more(self, variant: str) -> list[str]:
         """Return the most frequent known word that is the variant with one letter more."""
-        words = filter(self.is_known, self._store.members("deletions", variant))
-        return sorted(words, key=lambda word: (-self._frequency(word), word))[:1]
-
-    def _frequency(self, word: str) -> float:
-        return sum(count for _, count in self._store.postings("words", word))
+        words = self._store.get("deletions", variant) or ()
+        return sorted(words, key=lambda word: (-self._store.get("word_counts", word), word))[:1]
 
 
 def word_counts(entry: Entry) -> Counter[str]:
@@ -85,13 +84,14 @@ def word_counts(entry: Entry) -> Counter[str]:
     )
 
 
-def word_rows(store: Store, number: int, counts: Mapping[str, int]) -> Iterator[Row]:
-    """Yield how often one entry has each word, and the variants of the words that no entry has had."""
-    for word, count in sorted(counts.items()):
-        if _MIN_LETTERS <= len(word) <= _MAX_LETTERS and not store.count("words", word):
+def count_words(buffer: WriteBuffer, counts: Mapping[str, int], step: int = 1) -> None:
+    """Add the words of one entry to the index, or remove them (`step` is -1)."""
+    for word, count in counts.items():
+        was_known = bool(buffer.get("word_counts", word))
+        buffer.count("word_counts", word, step * count)
+        if was_known != bool(buffer.get("word_counts", word)) and _MIN_LETTERS <= len(word) <= _MAX_LETTERS:
             for variant in _deletions(word):
-                yield "deletions", variant, word
-        yield "words", word, (number, count)
+                buffer.count("deletions", variant, step, word)
 
 
 def _deletions(word: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""One LMDB file of an index: named tables, each from strings to JSON values, to sets of them, or to postings.
+"""One LMDB file of an index: named tables from strings to JSON values.
 
 A generation of the index is never written after it was published. So readers open it read-only and without a lock file,
 which also works on network file systems, and any number of threads and processes read it at once.
@@ -9,45 +9,18 @@ from __future__ import annotations
 import json
 import os
 from _thread import _local
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from struct import Struct
+from collections.abc import Iterator, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
 import lmdb
 
-__all__ = ["Row", "StorageError", "Store", "write_store"]
+__all__ = ["StorageError", "Store", "WriteBuffer", "write_store"]
 
-Row = tuple[str, str, Any]
-"""A table, a key, and what stands there: a JSON value, a member of a set, or a posting as a tuple of the entry's number and the weight."""
-
-_SET = {"dupsort": True}
-_POSTINGS = {"dupsort": True, "dupfixed": True}
-TABLES = {
-    "meta": {},
-    "documents": {},
-    "summaries": {},
-    "sources": {},
-    "redirects": {},
-    "slugs": {},
-    "templates": {},
-    "anchors": _SET,
-    "first_words": _SET,
-    "message_words": _POSTINGS,
-    "terms": {},
-    "postings": _POSTINGS,
-    "words": _POSTINGS,
-    "deletions": _SET,
-}
-"""The tables with LMDB's flags. Several values of a key are LMDB's own sorted duplicates, so one is added or removed alone."""
-
-_POSTING = Struct(">Id")
 _MAX_KEY_BYTES = 500
 """LMDB refuses keys of more than 511 bytes. What begins with this many equal ones is no word that anyone asks for."""
 
 _MIN_MAP_BYTES = 1 << 26
-_ENTRY_MAP_BYTES = 1 << 20
 
 _open_environments: WeakValueDictionary[str, _Environment] = WeakValueDictionary()
 """py-lmdb does not allow a process to open the same file twice, nor a forked one to open what its parent has open.
@@ -65,12 +38,15 @@ class _Environment:
 
     def __init__(self, path: str) -> None:
         try:
-            self._env = lmdb.open(path, subdir=False, readonly=True, lock=False, max_dbs=len(TABLES), readahead=False)
-            self.tables = {name: self._env.open_db(name.encode(), create=False) for name in TABLES}
-        except (lmdb.Error, OSError) as error:
-            raise StorageError(f"{path} cannot be read, or holds no index of this version ({error})") from error
+            self._env = lmdb.open(path, subdir=False, readonly=True, lock=False, max_dbs=32, readahead=False)
+            with self._env.begin() as transaction:
+                names = [bytes(name) for name in transaction.cursor().iternext(values=False)]
+            self.tables = {name.decode(): self._env.open_db(name, create=False) for name in names}
+        except (lmdb.Error, OSError, UnicodeDecodeError) as error:
+            raise StorageError(f"{path} cannot be read ({error})") from error
         self._threads = _local()
 
+    @property
     def transaction(self) -> lmdb.Transaction:
         transaction: lmdb.Transaction | None = getattr(self._threads, "transaction", None)
         if transaction is None:
@@ -79,83 +55,91 @@ class _Environment:
 
 
 class Store:
-    """The tables of one LMDB file, as transactions see them."""
+    """Reads the tables of one published LMDB file."""
 
-    def __init__(self, tables: dict[str, Any], transaction: Callable[[], lmdb.Transaction]) -> None:
-        self._tables = tables
-        self._transaction = transaction
-
-    @classmethod
-    def open(cls, path: str) -> Store:
-        """Open a published file for reading; raises `StorageError` if it is missing or is no index."""
+    def __init__(self, path: str) -> None:
+        """Open the file; raises `StorageError` if it is missing or is no LMDB file."""
         key = os.path.realpath(path)
         environment = _open_environments.get(key)
         if environment is None:
             environment = _open_environments[key] = _Environment(path)
-        return cls(environment.tables, environment.transaction)
+        self._environment = environment
 
     def get(self, table: str, key: str) -> Any:
         """Return the value of the key, or None."""
-        raw = self._transaction().get(_encode(key), db=self._tables[table])
-        return None if raw is None else json.loads(bytes(raw))
+        raw = self._environment.transaction.get(_encode(key), db=self._environment.tables[table])
+        return None if raw is None else json.loads(str(raw, "utf-8"))
 
-    def size(self, table: str) -> int:
-        """Return the number of values in a table."""
-        size: int = self._transaction().stat(self._tables[table])["entries"]
-        return size
+    def keys(self, table: str) -> list[str]:
+        """Return the keys of a table in order."""
+        cursor = self._environment.transaction.cursor(db=self._environment.tables[table])
+        return [bytes(key).decode() for key in cursor.iternext(values=False)]
 
     def items(self, table: str) -> Iterator[tuple[str, Any]]:
         """Yield the keys of a table in order, with their values."""
-        for key, raw in self._transaction().cursor(db=self._tables[table]):
-            yield bytes(key).decode(), json.loads(bytes(raw))
-
-    def count(self, table: str, key: str) -> int:
-        """Return the number of members or postings of the key."""
-        cursor = self._transaction().cursor(db=self._tables[table])
-        return cursor.count() if cursor.set_key(_encode(key)) else 0
-
-    def members(self, table: str, key: str) -> list[Any]:
-        """Return the members of the set of the key."""
-        cursor = self._transaction().cursor(db=self._tables[table])
-        return [json.loads(bytes(raw)) for raw in cursor.iternext_dup()] if cursor.set_key(_encode(key)) else []
-
-    def postings(self, table: str, key: str) -> Iterator[tuple[int, float]]:
-        """Return the numbers of the entries that have the key, with its weight in each."""
-        cursor = self._transaction().cursor(db=self._tables[table])
-        raw = b"".join(cursor.iternext_dup()) if cursor.set_key(_encode(key)) else b""
-        return _POSTING.iter_unpack(raw)
-
-    def put(self, rows: Iterable[Row]) -> None:
-        """Write the rows."""
-        for table, key, value in rows:
-            self._transaction().put(_encode(key), _dump(value), db=self._tables[table])
-
-    def delete(self, rows: Iterable[Row]) -> None:
-        """Remove the rows. Of a key with one value that goes, whatever it is."""
-        for table, key, value in rows:
-            self._transaction().delete(_encode(key), _dump(value), db=self._tables[table])
+        for key, raw in self._environment.transaction.cursor(db=self._environment.tables[table]):
+            yield bytes(key).decode(), json.loads(str(raw, "utf-8"))
 
 
-@contextmanager
-def write_store(path: str, previous: str = "", entries: int = 0) -> Iterator[Store]:
-    """Yield a store that writes `path`, a copy of the file `previous` if that is given; all of it is written at the end, or nothing.
+class WriteBuffer:
+    """The tables of a new generation: those of the previous one with the changes made here, which are kept in memory until they are written."""
 
-    There is room for `entries` more. Raises `StorageError` if the disk is full or cannot be written.
+    def __init__(self, tables: tuple[str, ...], previous: Store | None = None) -> None:
+        self._previous = previous
+        self.changes: dict[str, dict[str, Any]] = {table: {} for table in tables}
+
+    def get(self, table: str, key: str) -> Any:
+        """Return the value of the key, or None. A caller may change it in place if it puts it back."""
+        changed = self.changes[table]
+        if key not in changed:
+            return self._previous.get(table, key) if self._previous else None
+        return changed[key]
+
+    def put(self, table: str, key: str, value: Any) -> None:
+        """Set the value of the key; None or anything empty removes it."""
+        self.changes[table][key] = value
+
+    def count(self, table: str, key: str, amount: int, member: str = "") -> None:
+        """Add to the counter of the key, or to that of a member of the key; one that reaches zero is removed."""
+        if member:
+            counts = self.get(table, key) or {}
+            counts[member] = counts.get(member, 0) + amount
+            if not counts[member]:
+                del counts[member]
+            self.put(table, key, counts)
+        else:
+            self.put(table, key, (self.get(table, key) or 0) + amount)
+
+
+def write_store(path: str, changes: Mapping[str, Mapping[str, Any]], previous: str = "") -> None:
+    """Write the tables to `path`: a copy of the file `previous`, if given, with the changes applied in one transaction.
+
+    Raises `StorageError` if the disk is full or cannot be written.
     """
-    import shutil
-
+    encoded = {
+        table: sorted((_encode(key), _dump(value)) for key, value in rows.items()) for table, rows in changes.items()
+    }
+    size = sum(len(key) + len(value) + 32 for rows in encoded.values() for key, value in rows)
     try:
         if previous:
+            import shutil
+
             shutil.copyfile(previous, path)
-        map_size = _MIN_MAP_BYTES + entries * _ENTRY_MAP_BYTES + (4 * os.path.getsize(path) if previous else 0)
+            size += os.path.getsize(path)
+        map_size = _MIN_MAP_BYTES + 4 * size
         with (
-            lmdb.open(path, subdir=False, lock=False, max_dbs=len(TABLES), map_size=map_size) as environment,
+            lmdb.open(path, subdir=False, lock=False, max_dbs=32, map_size=map_size) as environment,
             environment.begin(write=True) as transaction,
         ):
-            tables = {  # outside the transaction each table would wait for the disk
-                name: environment.open_db(name.encode(), txn=transaction, **flags) for name, flags in TABLES.items()
-            }
-            yield Store(tables, lambda: transaction)
+            for table, rows in encoded.items():
+                database = environment.open_db(
+                    table.encode(), txn=transaction
+                )  # without txn each would wait for the disk
+                for key, value in rows:
+                    if value:
+                        transaction.put(key, value, db=database)
+                    else:
+                        transaction.delete(key, db=database)
     except (lmdb.Error, OSError) as error:
         raise StorageError(f"{path} cannot be written ({error})") from error
 
@@ -165,6 +149,4 @@ def _encode(key: str) -> bytes:
 
 
 def _dump(value: Any) -> bytes:
-    if isinstance(value, tuple):
-        return _POSTING.pack(*value)
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") if value else b""

@@ -14,12 +14,14 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from kb.index.storage import Row, Store
+from kb.index.storage import Store, WriteBuffer
 from kb.templates.matcher import OPEN_TYPES, Alignment, Piece, Placeholder, align
 from kb.templates.template import Template, TemplateError, compile_template
 from kb.text.lexer import Token
 
-__all__ = ["TemplateHit", "TemplateIndex", "TemplateRecord", "message_rows"]
+__all__ = ["TABLES", "TemplateHit", "TemplateIndex", "TemplateRecord", "count_messages"]
+
+TABLES = ("templates", "anchors", "first_words", "message_words")
 
 _ANCHOR_WORDS = 3
 _MIN_TAIL_WORDS = 5
@@ -68,7 +70,7 @@ class TemplateHit(NamedTuple):
 class TemplateIndex:
     """Finds the templates that match in a text."""
 
-    def __init__(self, store: Store, entries_with_messages: int) -> None:
+    def __init__(self, store: Store | WriteBuffer, entries_with_messages: int) -> None:
         self._store = store
         self._offsets = lru_cache(_MAX_CACHED)(partial(_read_offsets, store))
         self._record = lru_cache(_MAX_CACHED)(partial(_read_record, store, entries_with_messages))
@@ -98,42 +100,43 @@ class TemplateIndex:
             start = at - offsets[0]
             if start >= 0 and start + offsets[-1] < len(words):
                 key = _anchor_key(offsets, [words[start + offset] for offset in offsets])
-                for template_id in self._store.members("anchors", key):
+                for template_id in self._store.get("anchors", key) or ():
                     yield start, template_id
 
     def _word(self, token: Token) -> str:
         """Return the word to look up; of two sentences glued together, as in `not allowed.You can`, the last word of the first."""
         first, dot, rest = token.raw.partition(".")
-        if dot and rest[:1].isupper() and token.type == "word" and not self._store.count("message_words", token.text):
+        if dot and rest[:1].isupper() and token.type == "word" and self._store.get("message_words", token.text) is None:
             return first.lower()
         return token.text
 
 
-def _read_offsets(store: Store, word: str) -> list[tuple[int, ...]]:
+def _read_offsets(store: Store | WriteBuffer, word: str) -> list[tuple[int, ...]]:
     """Return the offsets of the anchors whose first word it is."""
-    return [tuple(offsets) for offsets in store.members("first_words", word)]
+    return [tuple(map(int, offsets.split())) for offsets in store.get("first_words", word) or ()]
 
 
-def _read_record(store: Store, entries_with_messages: int, template_id: str) -> TemplateRecord:
+def _read_record(store: Store | WriteBuffer, entries_with_messages: int, template_id: str) -> TemplateRecord:
     slug, source, type_, pieces, is_tail, is_bare_type = store.get("templates", template_id)
     pieces = tuple(Placeholder(*piece) if isinstance(piece, list) else piece for piece in pieces)
-    counts = [store.count("message_words", piece) or math.inf for piece in pieces if isinstance(piece, str)]
+    counts = [store.get("message_words", piece) or math.inf for piece in pieces if isinstance(piece, str)]
     information = tuple(round(math.log(1 + entries_with_messages / count), 1) for count in counts)
     return TemplateRecord(template_id, slug, source, type_, pieces, is_tail, is_bare_type, information)
 
 
-def message_rows(slug: str, number: int, messages: Sequence[str]) -> Iterator[Row]:
-    """Yield what the index keeps of the messages of one entry. Those that cannot be compiled are left out; `kb check` reports them."""
+def count_messages(buffer: WriteBuffer, slug: str, messages: Sequence[str], step: int = 1) -> None:
+    """Add the messages of one entry to the index, or remove them (`step` is -1). Those that cannot be compiled are left out; `kb check` reports them."""
     words: set[str] = set()
-    for position, (template, pieces, is_tail, is_bare_type) in enumerate(_rows(messages)):
-        template_id = f"{slug} {position}"
+    for number, (template, pieces, is_tail, is_bare_type) in enumerate(_rows(messages)):
+        template_id = f"{slug} {number}"
         words.update(piece for piece in pieces if isinstance(piece, str))
-        yield "templates", template_id, [slug, template.source, template.type, pieces, is_tail, is_bare_type]
+        row = [slug, template.source, template.type, pieces, is_tail, is_bare_type]
+        buffer.put("templates", template_id, row if step > 0 else None)
         for offsets, anchor_words in _anchors(pieces):
-            yield "anchors", _anchor_key(offsets, anchor_words), template_id
-            yield "first_words", anchor_words[0], list(offsets)
-    for word in sorted(words):
-        yield "message_words", word, (number, 1.0)
+            buffer.count("anchors", _anchor_key(offsets, anchor_words), step, template_id)
+            buffer.count("first_words", anchor_words[0], step, " ".join(map(str, offsets)))
+    for word in words:
+        buffer.count("message_words", word, step)
 
 
 def _rows(messages: Sequence[str]) -> Iterator[tuple[Template, tuple[Piece, ...], bool, bool]]:

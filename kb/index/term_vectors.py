@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from kb.index.storage import Row, Store
+from kb.index.storage import Store, WriteBuffer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SATURATION",
+    "TABLES",
     "EntryTerms",
     "Phrase",
     "Phrases",
     "TermVectors",
+    "count_terms",
     "entry_terms",
     "entry_texts",
-    "term_rows",
 ]
+
+TABLES = ("entry_terms", "document_frequency")
 
 SATURATION = 12.0
 """BM25's k1. It is high, so a title alone reaches a quarter of the maximum weight of a term."""
@@ -101,7 +104,8 @@ class TermVectors:
 
     def document_frequency(self, term: str) -> int:
         """Return the number of entries that contain the term."""
-        return self._store.count("postings", term)
+        count: int = self._store.get("document_frequency", term) or 0
+        return count
 
     def message_idf(self, word: str) -> float:
         """Return the inverse document frequency, among messages, of a word of an error message."""
@@ -117,7 +121,7 @@ class TermVectors:
 
 
 def _read_idf(store: Store, size: int, term: str) -> float:
-    count = store.count("postings", term)
+    count = store.get("document_frequency", term) or 0
     return math.log(1 + (size - count + 0.5) / (count + 0.5))
 
 
@@ -127,7 +131,7 @@ def _read_entry(store: Store, idf: Callable[[str], float], slug: str) -> tuple[d
             return sum(idf(MESSAGE_PREFIX + term) ** 2 for term in terms)
         return math.sqrt(_NORM_OFFSET + sum(idf(term) ** 2 for term in terms))
 
-    vector, rows = store.get("terms", slug)
+    vector, rows = store.get("entry_terms", slug)
     return vector, Phrases([Phrase(field, norm(field, terms), terms) for field, terms in rows])
 
 
@@ -169,8 +173,8 @@ def entry_terms(entry: Entry, printed: Mapping[str, str]) -> EntryTerms:
     return EntryTerms(vector, phrases)
 
 
-def term_rows(number: int, terms: EntryTerms) -> Iterator[Row]:
-    """Yield the postings of one entry: of its terms, and of the words of its messages, which have no weight."""
-    in_messages = {MESSAGE_PREFIX + term for field, terms_ in terms.phrases if field == "message" for term in terms_}
-    for term, weight in sorted({**dict.fromkeys(in_messages, 0.0), **terms.vector}.items()):
-        yield "postings", term, (number, weight)
+def count_terms(buffer: WriteBuffer, terms: EntryTerms, step: int = 1) -> None:
+    """Add the terms of one entry to the document frequencies, or remove them (`step` is -1)."""
+    message_words = (MESSAGE_PREFIX + term for field, terms_ in terms.phrases if field == "message" for term in terms_)
+    for term in {*terms.vector, *message_words}:
+        buffer.count("document_frequency", term, step)

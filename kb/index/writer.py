@@ -1,27 +1,28 @@
 """Write a generation of the index: all entries at once, or the previous generation with some entries removed and some added.
 
-What an entry contributes are rows that follow from it alone, so an index that followed changes step by step answers as one
-that was built at once.
+Both ways lead through `write_generation`, so an index that followed changes step by step answers as one that was built at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import os
+from collections.abc import Sequence
+from pathlib import Path
 
 from kb.corpus.entry import Entry
 from kb.corpus.ledger import Ledgers
+from kb.index import spelling, template_index, term_vectors
 from kb.index.document import make_document, make_summary
-from kb.index.reader import META_KEY, Index, Meta
-from kb.index.spelling import word_counts, word_rows
-from kb.index.storage import Row, Store, write_store
-from kb.index.template_index import message_rows
-from kb.index.term_vectors import EntryTerms, entry_terms, term_rows
+from kb.index.freshness import digest
+from kb.index.fulltext import FOLDER, write_fulltext
+from kb.index.reader import META_KEY, STORE, TABLES, Index, Meta
+from kb.index.storage import WriteBuffer, write_store
 
 __all__ = ["SlugConflictError", "write_generation"]
 
-_SHARED_TABLES = ("first_words", "deletions")
-"""Tables whose rows several entries share. Their rows stay when an entry goes, because a row that leads to nothing changes no answer."""
+
+_ENTRY_TABLES = ("documents", "summaries", "sources", "entry_terms")
+"""The tables with one row for each entry."""
 
 
 class SlugConflictError(Exception):
@@ -29,7 +30,7 @@ class SlugConflictError(Exception):
 
 
 def write_generation(
-    path: str,
+    folder: Path,
     manifest: str,
     added: Sequence[Entry],
     ledgers: Ledgers,
@@ -38,69 +39,61 @@ def write_generation(
     previous: Index | None = None,
     has_slug_conflict: bool = False,
 ) -> None:
-    """Write the index of `previous` without the slugs `removed` and with the entries `added` into the file; an entry that changed is in both.
+    """Write the index of `previous` without the slugs `removed` and with the entries `added` into `folder`; an entry that changed is in both.
 
     `manifest` says which files the index is made of. `has_slug_conflict` says that an entry was left out because another
-    has its slug. Raises `SlugConflictError` if a change reveals one; nothing is written then.
+    has its slug. Raises `SlugConflictError` if a change reveals one; the folder is of no use then.
     """
+    buffer = WriteBuffer(TABLES, previous.store if previous else None)
     meta = previous.meta if previous else Meta()
-    with write_store(path, previous.path if previous else "", len(added)) as store:
-        with_messages = meta.with_messages
-        for slug in removed:
-            names = (slug, *store.get("documents", slug)["also"])
-            source = store.get("sources", slug)
-            with_messages -= bool(source["messages"])
-            rows = _rows(store, slug, source, EntryTerms(*store.get("terms", slug)))
-            store.delete([row for row in rows if row[0] not in _SHARED_TABLES])
-            store.delete(("redirects", name, slug) for name in names)
-            store.delete((table, slug, None) for table in ("documents", "summaries", "sources", "terms"))
-        has_slug_conflict |= _claim_slugs(store, added)
-        if has_slug_conflict and previous:
-            raise SlugConflictError
-        printed = ledgers.printed()
-        for number, entry in enumerate(added, meta.next_number):
-            terms = entry_terms(entry, printed)
-            source = {
-                "number": number,
-                "path": str(entry.path),
-                "messages": [message.text for message in entry.messages],
-                "words": word_counts(entry),
-            }
-            with_messages += bool(entry.messages)
-            store.put(_rows(store, entry.id, source, terms))
-            store.put(
-                [
-                    ("documents", entry.id, make_document(entry, ledgers)),
-                    ("summaries", entry.id, make_summary(entry)),
-                    ("sources", entry.id, source),
-                    ("terms", entry.id, list(terms)),
-                ]
-            )
-        meta = Meta(
-            with_messages,
-            meta.next_number + len(added),
-            meta.changed + len({*removed, *(entry.id for entry in added)}) if previous else 0,
-            has_slug_conflict,
-        )
-        store.put([("meta", META_KEY, list(meta)), ("meta", "manifest", manifest)])
+    for slug in removed:
+        meta = _count(buffer, slug, meta, -1)
+        for name in (slug, *buffer.get("documents", slug)["also"]):
+            buffer.put("redirects", name, None)
+        for table in _ENTRY_TABLES:
+            buffer.put(table, slug, None)
+    has_slug_conflict |= _claim_slugs(buffer, added)
+    if has_slug_conflict and previous:
+        raise SlugConflictError
+    printed = ledgers.printed()
+    vectors = {}
+    for entry in added:
+        terms = term_vectors.entry_terms(entry, printed)
+        vectors[entry.id] = terms.vector
+        messages = [message.text for message in entry.messages]
+        source = {"path": str(entry.path), "messages": messages, "words": spelling.word_counts(entry)}
+        rows = make_document(entry, ledgers), make_summary(entry), source, terms
+        for table, row in zip(_ENTRY_TABLES, rows, strict=True):
+            buffer.put(table, entry.id, row)
+        meta = _count(buffer, entry.id, meta, 1)
+    changed = meta.changed + len({*removed, *vectors}) if previous else 0
+    meta = meta._replace(changed=changed, has_slug_conflict=has_slug_conflict, manifest_digest=digest(manifest))
+    buffer.put("meta", META_KEY, meta)
+    buffer.put("meta", "manifest", manifest)
+    write_fulltext(folder / FOLDER, removed, vectors, Path(previous.folder, FOLDER) if previous else None)
+    write_store(str(folder / STORE), buffer.changes, os.path.join(previous.folder, STORE) if previous else "")
 
 
-def _rows(store: Store, slug: str, source: dict[str, Any], terms: EntryTerms) -> Iterator[Row]:
-    """Yield by what an entry is found."""
-    number = source["number"]
-    yield "slugs", str(number), slug
-    yield from message_rows(slug, number, source["messages"])
-    yield from word_rows(store, number, source["words"])
-    yield from term_rows(number, terms)
+def _count(buffer: WriteBuffer, slug: str, meta: Meta, step: int) -> Meta:
+    """Add what an entry contributes to the tables of all entries, or take it away (`step` is -1)."""
+    source = buffer.get("sources", slug)
+    template_index.count_messages(buffer, slug, source["messages"], step)
+    spelling.count_words(buffer, source["words"], step)
+    term_vectors.count_terms(buffer, term_vectors.EntryTerms(*buffer.get("entry_terms", slug)), step)
+    with_messages = meta.with_messages + step * bool(source["messages"])
+    return meta._replace(size=meta.size + step, with_messages=with_messages)
 
 
-def _claim_slugs(store: Store, entries: Sequence[Entry]) -> bool:
+def _claim_slugs(buffer: WriteBuffer, entries: Sequence[Entry]) -> bool:
     """Let slugs and old slugs lead to entries, an entry's own slug first; tell whether two entries claim the same one."""
     conflict = False
     for entry in entries:
-        for name in (entry.id, *entry.also):
-            owner = store.get("redirects", name)
-            conflict |= owner is not None and (name == entry.id or owner != entry.id)
-            if owner is None or name == entry.id:
-                store.put([("redirects", name, entry.id)])
+        conflict |= buffer.get("redirects", entry.id) is not None
+        buffer.put("redirects", entry.id, entry.id)
+    own = {entry.id for entry in entries}
+    for entry in entries:
+        for old_slug in entry.also:
+            conflict |= buffer.get("redirects", old_slug) not in (None, entry.id)
+            if old_slug not in own:
+                buffer.put("redirects", old_slug, entry.id)
     return conflict

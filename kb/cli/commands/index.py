@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     for fault in faults:
         print(f"left out: {fault}", file=sys.stderr)
     print(
-        f"{len(index.slugs())} entries indexed in {time.monotonic() - started:.2f} s, in {index.path}",
+        f"{len(index.slugs())} entries indexed in {time.monotonic() - started:.2f} s, in {index.folder}",
         file=sys.stderr,
     )
     return 1 if faults else 0

@@ -158,11 +158,27 @@ def bring_up_to_date(folder, tmp_path):
 
 
 def test_what_did_not_change_is_not_parsed_and_not_written(opened, folder, bring_up_to_date):
-    before = opened().path
+    before = Path(opened().folder)
+    segments = list(before.rglob("*.seg"))
     write_entry(folder, "entry-3", messages=["RuntimeError: quite another one stands here now"])
     assert bring_up_to_date() == BuildReport(built=True, from_scratch=False, parsed=("entry-3",))
     assert bring_up_to_date() == BuildReport(built=False)
-    assert opened().path != before
+    after = Path(opened().folder)
+    assert after != before
+    assert segments
+    assert all((after / path.relative_to(before)).samefile(path) for path in segments)
+
+
+def test_where_files_cannot_be_linked_they_are_copied(opened, folder, monkeypatch, bring_up_to_date):
+    def refuse(*_):
+        raise PermissionError
+
+    opened()
+    monkeypatch.setattr(os, "link", refuse)
+    write_entry(folder, "entry-7")
+    assert not bring_up_to_date().from_scratch
+    assert opened().document("entry-7")["id"] == "entry-7"
+    assert opened().document("entry-0")["id"] == "entry-0"
 
 
 def test_a_new_title_shows_where_others_name_the_entry(opened, folder):
@@ -237,12 +253,17 @@ def _damages():
 
 @pytest.mark.parametrize("damage", _damages().values(), ids=_damages())
 def test_a_damaged_generation_is_refused_and_built_again(opened, folder, damage):
-    for name in ("current.json", ""):
-        path = Path(opened().path)
-        damage(path.parent / (name or path.name))
+    place = Path(opened().folder)
+    names = [path.relative_to(place) for path in place.rglob("*") if path.is_file() and path.stat().st_size]
+    for path in [Path("../current.json"), *names]:
+        target = Path(opened().folder, path)
+        if not target.exists():
+            [target] = Path(opened().folder).rglob(f"*{path.suffix}")
+        target = target.parent.resolve() / target.name
+        damage(target)
         answer = lookup("RuntimeError: message number 2 of these is here", index=opened())
-        assert answer.matches[0].id == "entry-2", name
-        assert opened().fulltext.search({"entri": 1.0}, 3), name
+        assert answer.matches[0].id == "entry-2", path
+        assert opened().fulltext.search({"entri": 1.0}, 3), path
 
 
 def test_a_folder_that_others_can_write_is_refused(folder, tmp_path):
@@ -310,15 +331,15 @@ def _killed(folder, cache, module, name, after):
 
 
 POINTS = [
-    ("kb.index.storage", "Store.put"),
-    ("kb.index.storage", "Store.delete"),
-    ("kb.index.writer", "message_rows"),
-    ("kb.index.builder", "write_generation"),
+    ("os", "link"),
+    ("kb.index.template_index", "count_messages"),
+    ("kb.index.writer", "write_fulltext"),
+    ("whoosh.writing", "SegmentWriter.commit"),
+    ("kb.index.writer", "write_store"),
     ("lmdb", "open"),
-    ("shutil", "copyfile"),
-    ("kb.index.generations", "_publish"),
+    ("kb.index.builder", "_publish"),
     ("os", "replace"),
-    ("os", "unlink"),
+    ("shutil", "rmtree"),
 ]
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from kb.index.manager import open_index
-from kb.index.spelling import Speller, word_rows
-from kb.index.storage import write_store
+from kb.index.spelling import TABLES, Speller, count_words
+from kb.index.storage import WriteBuffer
 from kb.index.term_vectors import Phrase, Phrases
 from kb.text.analyzer import CONCEPT, as_written, message_terms, spellings, terms
 from tests.kb.entries_to_find import write_entry
@@ -40,12 +40,12 @@ def test_words_are_shown_as_they_are_written_and_once():
 
 
 @pytest.fixture
-def speller(tmp_path):
-    with write_store(str(tmp_path / "words.mdb")) as store:
-        store.put(word_rows(store, 0, dict.fromkeys(["deserialize", "tensor", "dimension", "to", "size"], 1)))
-        store.put(word_rows(store, 1, {"banama": 1}))
-        store.delete(list(word_rows(store, 1, {"banama": 1})))
-        yield Speller(store)
+def speller():
+    buffer = WriteBuffer(TABLES)
+    count_words(buffer, dict.fromkeys(["deserialize", "tensor", "dimension", "to", "size"], 1))
+    count_words(buffer, {"banama": 1})
+    count_words(buffer, {"banama": 1}, -1)
+    return Speller(buffer)
 
 
 @pytest.mark.parametrize(

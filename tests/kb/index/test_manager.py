@@ -45,9 +45,9 @@ def test_an_entry_is_found_by_slug_and_old_slug(opened):
 
 
 def test_an_unchanged_index_is_opened_and_not_built_again(opened, monkeypatch):
-    before = opened().path
+    before = opened().folder
     monkeypatch.setattr(kb.index.builder, "build", lambda *_, **__: pytest.fail("built again"))
-    assert opened().path == before
+    assert opened().folder == before
 
 
 @pytest.mark.parametrize("change", ["edited", "added", "removed"])
@@ -66,12 +66,12 @@ def test_a_change_of_the_entries_is_seen_at_once(opened, folder, change):
 
 
 def test_in_a_checkout_an_index_that_other_code_built_is_built_again(opened, tmp_path, monkeypatch):
-    before = opened().path
+    before = opened().folder
     package = tmp_path / "kb"
     (package / "text").mkdir(parents=True)
     (package / "text/lexer.py").write_text("# another lexer")
     monkeypatch.setattr("kb.index.freshness._PACKAGE", str(package))
-    assert opened().path != before
+    assert opened().folder != before
     assert opened().meta.changed == 0
 
 
@@ -159,7 +159,7 @@ def test_a_build_that_fails_leaves_the_old_index_and_no_rubbish(opened, folder, 
     write_entry(folder, "third-entry")
     with pytest.raises(StorageError, match="no space"):
         opened()
-    assert list(Path(old.path).parent.glob("generation-*")) == [Path(old.path)]
+    assert list(Path(old.folder).parent.glob("generation-*")) == [Path(old.folder)]
 
 
 def test_a_forced_build_starts_from_scratch(folder, tmp_path):
@@ -191,9 +191,9 @@ def test_threads_and_forked_processes_share_an_index(opened):
     assert answers == ["first-entry"] * 8
     context = multiprocessing.get_context("fork")
     results = context.Queue()
-    process = context.Process(target=lambda: results.put((first(index), first(opened()), opened().path)))
+    process = context.Process(target=lambda: results.put((first(index), first(opened()), opened().folder)))
     process.start()
-    assert results.get(timeout=60) == ("first-entry", "first-entry", index.path)
+    assert results.get(timeout=60) == ("first-entry", "first-entry", index.folder)
     process.join()
 
 
@@ -214,7 +214,7 @@ def test_a_copied_folder_of_entries_has_an_index_of_its_own(folder, tmp_path):
     shutil.copytree(folder, other)
     one = open_index([folder], cache=tmp_path / "cache")
     two = open_index([other], cache=tmp_path / "cache")
-    assert one.path != two.path
+    assert one.folder != two.folder
 
 
 def test_a_cache_that_cannot_be_written_is_told_with_what_to_do(tmp_path):

@@ -198,13 +198,13 @@ def spoil_file(cache):
 
 
 def copy_of_index(cache):
-    built = Path(open_index().path).parent
+    built = Path(open_index().folder).parent
     shutil.copytree(built, cache / built.name)
     return cache
 
 
 def spoil_index(cache):
-    next(copy_of_index(cache).rglob("generation-*")).write_bytes(b"\0" * 100)
+    next(copy_of_index(cache).rglob("index.mdb")).write_bytes(b"\0" * 100)
     return cache
 
 
