@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from kb.corpus.ledger import load_ledgers
-from kb.corpus.loader import load
 from kb.corpus.versions import release, sort_key
 from tests.conftest import REPOSITORY
 
@@ -69,8 +68,8 @@ def test_files_that_are_linked_are_there():
     assert [target for target in targets if not (REPOSITORY / target).exists()] == []
 
 
-def test_it_says_how_many_cases_have_run_and_where():
-    corpus, ledgers = load(), load_ledgers()
+def test_it_says_how_many_cases_have_run_and_where(corpus):
+    ledgers = load_ledgers()
     cases = [case for entry in corpus for case in entry.cases]
     passed = sum(ledgers.state(case) == "verified" for case in cases)
     records = sorted(

@@ -4,7 +4,7 @@ import pytest
 
 from kb.authoring.scaffold import draft, template_of
 from kb.cli import main
-from kb.corpus.loader import Corpus, load
+from kb.corpus.loader import Corpus
 from kb.corpus.parser import parse_text
 from kb.index.manager import open_index
 from kb.search.lookup import lookup
@@ -36,9 +36,9 @@ def test_what_varies_becomes_a_placeholder(message, template):
     assert match(compile_template(made).pieces, lex(message.replace("{", "(").replace("}", ")"))) is not None
 
 
-def test_the_draft_is_an_entry_once_it_is_filled_in():
+def test_the_draft_is_an_entry_once_it_is_filled_in(corpus):
     answer = lookup("RuntimeError: the frobnicator of 3 elements is not aligned", index=open_index())
-    begun = draft(answer, load())
+    begun = draft(answer, corpus)
     assert begun.slug == "frobnicator-elements-aligned"
     assert '- "RuntimeError: the frobnicator of {int} elements is not aligned"' in begun.text
     assert "answer:\n  en: TODO\n  zh: TODO\n" in begun.text
@@ -47,9 +47,9 @@ def test_the_draft_is_an_entry_once_it_is_filled_in():
     )
 
 
-def test_what_is_to_be_written_is_reported_at_once_and_nothing_else(tmp_path):
+def test_what_is_to_be_written_is_reported_at_once_and_nothing_else(corpus, tmp_path):
     answer = lookup("RuntimeError: the frobnicator of 3 elements is not aligned", index=open_index())
-    text = draft(answer, load()).text
+    text = draft(answer, corpus).text
     _, faults = parse_text(text, tmp_path / "tensors" / "new-entry.md")
     rules = {(fault.rule, text.split("\n")[fault.line - 1].strip()) for fault in faults}
     todo = [line for rule, line in rules if rule == "KB006"]
@@ -74,9 +74,9 @@ def test_a_draft_whose_gaps_are_filled_is_whole(tmp_path):
     assert [case.name for case in entry.cases] == list(entry.guidance["en"].items[0].cases) == ["first-case"]
 
 
-def test_no_error_no_draft():
+def test_no_error_no_draft(corpus):
     with pytest.raises(ValueError, match="no error was found"):
-        draft(lookup("how are you", index=open_index()), load())
+        draft(lookup("how are you", index=open_index()), corpus)
 
 
 def test_an_error_that_has_an_entry_is_not_written_again(tmp_path, capsys):

@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from kb import lookup as public_lookup
-from kb.corpus.loader import load
 from kb.index.manager import open_index
 from kb.search.lookup import lookup
 from kb.search.message_matching import fill_explain
@@ -210,9 +209,9 @@ def test_code_tells_what_is_asked_where_no_error_does(published):
 
 
 @pytest.mark.slow
-def test_what_people_type_by_an_entry_s_own_account_leads_to_it(published):
+def test_what_people_type_by_an_entry_s_own_account_leads_to_it(corpus, published):
     typed = [
-        (entry.id, text) for entry in load() for lang in LANGUAGES for text in (entry.title[lang], *entry.aliases[lang])
+        (entry.id, text) for entry in corpus for lang in LANGUAGES for text in (entry.title[lang], *entry.aliases[lang])
     ]
     declined, missed = [], []
     for slug, text in typed[::5]:
