@@ -16,7 +16,7 @@ from kb.corpus.ledger import load_ledgers
 from kb.corpus.loader import load
 from kb.corpus.parser import parse
 from kb.index.freshness import changed_paths, manifest
-from kb.index.generations import POINTER, PREFIX, current_generation, fingerprint, open_current
+from kb.index.generations import POINTER, PREFIX, fingerprint, open_current
 from kb.index.reader import Index
 from kb.index.storage import StorageError
 from kb.index.writer import SlugConflictError, write_generation
@@ -73,6 +73,10 @@ def build(
         ) from error
 
 
+_KEPT = 5
+"""Generations that stay, the new one included."""
+
+
 def build_for_package(entries: Path, folder: Path) -> None:
     """Write the index that a package brings of its entries into the empty folder: the same bytes for the same entries."""
     random.seed(0)  # Whoosh names its files by chance
@@ -125,9 +129,8 @@ def _is_entry_file(path: str, folders: Sequence[str]) -> bool:
 def _new_generation(place: str) -> Iterator[str]:
     """Yield an empty folder for a new generation, and publish it at the end; if anything is raised, the folder is removed.
 
-    The generation before stays for those who have it open; older ones are removed.
+    Some generations before it stay for those who have one open, because a reader opens the Whoosh index only when a question needs it.
     """
-    previous = current_generation(place)
     folder = tempfile.mkdtemp(prefix=PREFIX, dir=place)
     try:
         yield folder
@@ -135,10 +138,18 @@ def _new_generation(place: str) -> Iterator[str]:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    for name in os.listdir(place):
-        path = os.path.join(place, name)
-        if name.startswith(PREFIX) and path not in (folder, previous):
-            shutil.rmtree(path, ignore_errors=True)
+    for path in _generations(place)[_KEPT:]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _generations(place: str) -> list[str]:
+    """Return the folders of all generations, newest first."""
+    found = []
+    for entry in os.scandir(place):
+        if entry.name.startswith(PREFIX):
+            with contextlib.suppress(OSError):
+                found.append((entry.stat().st_mtime_ns, entry.path))
+    return [path for _, path in sorted(found, reverse=True)]
 
 
 def _check_owner(place: str) -> None:

@@ -347,8 +347,9 @@ POINTS = [
 @pytest.mark.parametrize(("module", "name"), POINTS)
 def test_killed_at_any_point_it_leaves_an_index_that_is_whole(folder, tmp_path, module, name, after):
     cache = tmp_path / "cache"
-    write_entry(folder, "entry-0", why="A second generation.")
-    open_index([folder], cache=cache)
+    for number in range(4):
+        write_entry(folder, "entry-0", why=f"Generation {number}: with the next one there are more than are kept.")
+        open_index([folder], cache=cache)
     write_entry(folder, "entry-1", why="The one before, which is removed last.")
     before = observed(open_index([folder], cache=cache))
     write_entry(folder, "entry-3", messages=["RuntimeError: quite another one stands here now"])
@@ -360,9 +361,22 @@ def test_killed_at_any_point_it_leaves_an_index_that_is_whole(folder, tmp_path, 
     anew = observed(build_index([folder], cache=tmp_path / "anew"))
     assert observed(left) in (before, anew)
     assert observed(open_index([folder], cache=cache)) == anew
-    write_entry(folder, "entry-4", why="So that what was left behind is swept up.")
-    open_index([folder], cache=cache)
-    assert len(list(Path(cache_folder([str(folder)], cache)).glob("generation-*"))) == 2
+    generations = Path(cache_folder([str(folder)], cache))
+    left_behind = set(generations.glob("generation-*"))
+    for number in range(5):
+        write_entry(folder, "entry-4", why=f"Change {number}, so that what was left behind is swept up.")
+        open_index([folder], cache=cache)
+    swept = set(generations.glob("generation-*"))
+    assert len(swept) == 5
+    assert not swept & left_behind
+
+
+def test_a_question_is_answered_from_a_generation_that_others_have_replaced(folder, tmp_path):
+    index = open_index([folder], cache=tmp_path / "cache")
+    for number in range(3):
+        write_entry(folder, "entry-4", why=f"Change {number}.")
+        open_index([folder], cache=tmp_path / "cache")
+    assert index.fulltext.search({"entry": 1.0}, 3) is not None  # the full text is opened only now
 
 
 def _opened_elsewhere(folder, cache, results):
