@@ -43,6 +43,7 @@ class RunnableDocument(TypedDict):
 
     id: str
     name: str
+    torch: str
     device: str
     gpus: int
     os: str
@@ -191,6 +192,7 @@ def _runnable(subject: Runnable, ledgers: Ledgers) -> RunnableDocument:
     return {
         "id": subject.id,
         "name": subject.name,
+        "torch": subject.torch,
         "device": subject.device,
         "gpus": subject.gpus,
         "os": subject.os,

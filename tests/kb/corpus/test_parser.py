@@ -122,6 +122,18 @@ def test_attributes_hold_for_both_programs_of_a_case(good_entry):
     assert (case.shm, case.memory, case.timeout, case.fresh) == (1 << 20, 2 << 30, 7.0, True)
 
 
+@pytest.mark.parametrize("versions", [">=2.3", "<2.15", ">=2.0,<2.6.1"])
+def test_a_range_of_versions_is_written_as_pip_writes_it(good_entry, versions):
+    entry, faults = parse_text(good_entry.replace("```python repro", f"```python repro torch{versions}"), PATH)
+    assert (faults, entry.cases[0].torch) == ([], versions)
+
+
+@pytest.mark.parametrize("attribute", ["torch=2.3", "torch>2.x", "torch>=", "torch>=2.0,<2.4,<2.5", "torchvision>=0.2"])
+def test_what_is_no_range_of_versions_is_a_fault(good_entry, attribute):
+    _, faults = parse_text(good_entry.replace("```python repro", f"```python repro {attribute}"), PATH)
+    assert [fault.rule for fault in faults] == ["KB008"]
+
+
 def test_several_gpus_mean_cuda(good_entry):
     entry, _ = parse_text(good_entry.replace("```python repro", "```python repro gpus=2"), PATH)
     assert (entry.cases[0].device, entry.cases[0].gpus) == ("cuda", 2)

@@ -103,6 +103,18 @@ def test_what_needs_another_machine_is_not_run_and_proves_nothing(proved):
     assert not done.proved
 
 
+@pytest.mark.parametrize("torch", ["", "2.13.0"])
+def test_a_case_of_other_versions_is_not_run_and_not_judged(make_entry, torch):
+    corpus, _, index = make_entry(attributes="torch<1.5", repro=REPRO.replace("3", "4"))
+    options = RunOptions(backend="process", isolation="corpus", torch=torch)
+    (verdict,) = verify(corpus, select(corpus), index, options=options).verdicts
+    assert (verdict.outcome, verdict.reason, verdict.environment) == ("not run here", "needs torch <1.5", None)
+
+
+def test_a_case_of_this_version_is_run(proved):
+    assert proved("corpus", attributes="torch>=2.0")[0].proved
+
+
 def test_a_case_that_needs_memory_held_is_not_run_as_a_plain_process(proved):
     _, verdict = proved(attributes="shm=1m")
     assert (verdict.outcome, verdict.reason) == (
