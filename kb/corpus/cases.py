@@ -20,6 +20,7 @@ _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _BOUND = r"(?:[<>]=?|==)[0-9]+\.[0-9]+(?:\.[0-9]+)?"
 _ATTRIBUTES = {
     "torch": ("a range of versions such as torch>=2.3 or torch>=2.0,<2.6", re.compile(rf"{_BOUND}(?:,{_BOUND})?")),
+    "build": ("cpu", re.compile("cpu")),
     "device": (", ".join(DEVICES), re.compile("|".join(DEVICES))),
     "gpus": ("a number of GPUs", re.compile("[1-9]")),
     "os": ("windows, macos", re.compile("windows|macos")),
@@ -119,7 +120,7 @@ def _key_and_value(word: str) -> tuple[str, str]:
 
 def _needs(attributes: dict[str, str]) -> dict[str, Any]:
     """Return the fields of a program that the attributes set; a number of GPUs implies the device."""
-    needs: dict[str, Any] = {key: attributes[key] for key in ("torch", "device", "os") if key in attributes}
+    needs: dict[str, Any] = {key: attributes[key] for key in ("torch", "build", "device", "os") if key in attributes}
     if "gpus" in attributes:
         needs |= {"gpus": int(attributes["gpus"]), "device": "cuda"}
     needs |= {key: _bytes(attributes[key]) for key in ("shm", "memory") if key in attributes}

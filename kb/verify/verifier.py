@@ -272,7 +272,8 @@ class _Session:
             self.report(Verdict(job.subject, "not run here", reason=reason))
             return
         entry = self._corpus.entries[job.subject.entry]
-        may_warn = is_exempt(entry.path.parent.parent, entry.id, "KB082")
+        torch = environment.torch if environment else "0"
+        may_warn = is_exempt(entry.path.parent.parent, entry.id, "KB082", torch)
         match job.subject:
             case Case() as subject:
                 repro, fix, *derived = outcomes

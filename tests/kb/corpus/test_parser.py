@@ -117,9 +117,9 @@ def test_the_headings_are_those_of_the_format(edit, said):
 
 
 def test_attributes_hold_for_both_programs_of_a_case(good_entry):
-    text = good_entry.replace("```python repro", "```python repro shm=1m memory=2g timeout=7 fresh=true")
+    text = good_entry.replace("```python repro", "```python repro shm=1m memory=2g timeout=7 fresh=true build=cpu")
     (case,) = parse_text(text, PATH)[0].cases
-    assert (case.shm, case.memory, case.timeout, case.fresh) == (1 << 20, 2 << 30, 7.0, True)
+    assert (case.shm, case.memory, case.timeout, case.fresh, case.build) == (1 << 20, 2 << 30, 7.0, True, "cpu")
 
 
 @pytest.mark.parametrize("versions", [">=2.3", "<2.15", ">=2.0,<2.6.1"])
