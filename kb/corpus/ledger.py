@@ -21,7 +21,7 @@ from kb.corpus.diagnostic import Diagnostic, Diagnostics, display_path
 from kb.corpus.entry import DEVICES, Entry, Runnable
 from kb.corpus.files import LEDGER_BYTES, LEDGERS, UnreadableFile, ledger_files, read_text
 from kb.corpus.loader import entry_folders
-from kb.corpus.versions import holds, release, sort_key
+from kb.corpus.versions import holds, is_cpu_build, release, sort_key
 
 __all__ = [
     "LedgerError",
@@ -120,9 +120,13 @@ def program_hash(runnable: Runnable) -> str:
 
 
 def program_ids(entries: Iterable[Entry], torch: str = "") -> list[str]:
-    """Return the ids of all cases and checks of these entries, or only of those that hold for this version of torch."""
+    """Return the ids of all cases and checks of these entries, or only of those that hold for this version and build of torch."""
     runnables = [runnable for entry in entries for runnable in entry.runnables]
-    return [runnable.id for runnable in runnables if not torch or holds(runnable.torch, torch)]
+    return [runnable.id for runnable in runnables if not torch or _holds_for(runnable, torch)]
+
+
+def _holds_for(runnable: Runnable, torch: str) -> bool:
+    return holds(runnable.torch, torch) and (runnable.build != "cpu" or is_cpu_build(torch))
 
 
 def load_ledgers(folders: Iterable[Path] | None = None) -> Ledgers:

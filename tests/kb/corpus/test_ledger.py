@@ -110,6 +110,9 @@ def test_a_case_that_does_not_hold_for_a_version_has_no_record_of_it(entries):
     corpus = entries.corpus()
     assert program_ids(corpus, "2.2.2+cpu") == []
     assert program_ids(corpus, "2.3.0") == program_ids(corpus) != []
+    entries.edit(path, "torch>=2.3", "build=cpu")
+    assert program_ids(entries.corpus(), "2.3.0+cu121") == []
+    assert program_ids(entries.corpus(), "2.3.0+cpu") == program_ids(corpus)
 
 
 def test_the_newest_torch_comes_first(tmp_path, case):
