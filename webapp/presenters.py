@@ -57,6 +57,7 @@ class CaseView(NamedTuple):
     id: str
     anchor: str
     name: str
+    torch: str
     device: str
     runnable: bool
     lines: tuple[Line, ...]
@@ -74,6 +75,7 @@ class CheckView(NamedTuple):
 
     anchor: str
     name: str
+    torch: str
     device: str
     program: Markup
     source: str
@@ -212,6 +214,7 @@ def view_case(snapshot: Snapshot, case: Case) -> CaseView:
         id=case.id,
         anchor=f"case-{case.name or 'run'}",
         name=case.name,
+        torch=case.torch,
         device=case.device,
         runnable=runnable(case),
         lines=lines,
@@ -264,6 +267,7 @@ def _view_check(snapshot: Snapshot, check: Check) -> CheckView:
     return CheckView(
         anchor=f"case-{check.name}",
         name=check.name,
+        torch=check.torch,
         device=check.device,
         program=highlight(check.program.source),
         source=check.program.source,

@@ -81,6 +81,7 @@ def _message(message: Message) -> dict[str, Any]:
 def _case(snapshot: Snapshot, case: Case) -> dict[str, Any]:
     return {
         "id": case.id,
+        "torch": case.torch,
         "device": case.device,
         "repro": case.repro.source,
         "fix": case.fix.source,
@@ -93,6 +94,7 @@ def _check(snapshot: Snapshot, check: Check) -> dict[str, Any]:
     records = snapshot.ledgers.records(check)
     return {
         "id": check.id,
+        "torch": check.torch,
         "device": check.device,
         "program": check.program.source,
         "printed": records[0].printed if records else "",

@@ -17,7 +17,10 @@ __all__ = ["read_programs"]
 _ROLES = ("repro", "fix", "check")
 _SIZE = re.compile(r"([0-9]{1,6})([kmg])")
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_BOUND = r"(?:[<>]=?|==)[0-9]+\.[0-9]+(?:\.[0-9]+)?"
 _ATTRIBUTES = {
+    "torch": ("a range of versions such as torch>=2.3 or torch>=2.0,<2.6", re.compile(rf"{_BOUND}(?:,{_BOUND})?")),
+    "build": ("cpu", re.compile("cpu")),
     "device": (", ".join(DEVICES), re.compile("|".join(DEVICES))),
     "gpus": ("a number of GPUs", re.compile("[1-9]")),
     "os": ("windows, macos", re.compile("windows|macos")),
@@ -97,7 +100,7 @@ def _read_roles(fences: list[Fence], diagnostics: Diagnostics) -> _Programs:
 def _read_attributes(words: list[str], line: int, diagnostics: Diagnostics) -> dict[str, str]:
     attributes = {}
     for word in words:
-        key, _, value = word.partition("=")
+        key, value = _key_and_value(word)
         if key not in _ATTRIBUTES:
             diagnostics.add(line, "KB008", f"unknown attribute {key[:40]!r}; there are {', '.join(_ATTRIBUTES)}")
         elif not _ATTRIBUTES[key][1].fullmatch(value):
@@ -107,9 +110,17 @@ def _read_attributes(words: list[str], line: int, diagnostics: Diagnostics) -> d
     return attributes
 
 
+def _key_and_value(word: str) -> tuple[str, str]:
+    """Return the two parts of an attribute. A range of versions is written as pip writes it: in `torch>=2.3` the sign belongs to the value."""
+    if match := re.match("torch(?=[<>=])", word):
+        return match[0], word[match.end() :]
+    key, _, value = word.partition("=")
+    return key, value
+
+
 def _needs(attributes: dict[str, str]) -> dict[str, Any]:
     """Return the fields of a program that the attributes set; a number of GPUs implies the device."""
-    needs: dict[str, Any] = {key: attributes[key] for key in ("device", "os") if key in attributes}
+    needs: dict[str, Any] = {key: attributes[key] for key in ("torch", "build", "device", "os") if key in attributes}
     if "gpus" in attributes:
         needs |= {"gpus": int(attributes["gpus"]), "device": "cuda"}
     needs |= {key: _bytes(attributes[key]) for key in ("shm", "memory") if key in attributes}

@@ -127,13 +127,16 @@ class Block:
 class Runnable:
     """A case or a check: what its programs are called and need to run.
 
-    `memory` and `shm` are bytes and `timeout` is seconds; None means the sandbox's default. `fresh` asks for a new
-    interpreter. `requires` are the packages that the entry names, `image` is the container image that the settings of
-    its folder name, and `environments` is its folder where that has environments of its own.
+    `torch` is the range of versions for which it holds and `build` the build, `cpu`; empty means all. `memory` and `shm` are bytes and `timeout` is
+    seconds; None means the sandbox's default. `fresh` asks for a new interpreter. `requires` are the packages that the
+    entry names, `image` is the container image that the settings of its folder name, and `environments` is its folder
+    where that has environments of its own.
     """
 
     entry: str
     name: str
+    torch: str = ""
+    build: str = ""
     device: str = "cpu"
     gpus: int = 0
     os: str = ""

@@ -21,7 +21,7 @@ from kb.corpus.diagnostic import Diagnostic, Diagnostics, display_path
 from kb.corpus.entry import DEVICES, Entry, Runnable
 from kb.corpus.files import LEDGER_BYTES, LEDGERS, UnreadableFile, ledger_files, read_text
 from kb.corpus.loader import entry_folders
-from kb.corpus.versions import release, sort_key
+from kb.corpus.versions import holds, is_cpu_build, release, sort_key
 
 __all__ = [
     "LedgerError",
@@ -119,9 +119,14 @@ def program_hash(runnable: Runnable) -> str:
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:32]
 
 
-def program_ids(entries: Iterable[Entry]) -> list[str]:
-    """Return the ids of all cases and checks of these entries."""
-    return [runnable.id for entry in entries for runnable in entry.runnables]
+def program_ids(entries: Iterable[Entry], torch: str = "") -> list[str]:
+    """Return the ids of all cases and checks of these entries, or only of those that hold for this version and build of torch."""
+    runnables = [runnable for entry in entries for runnable in entry.runnables]
+    return [runnable.id for runnable in runnables if not torch or _holds_for(runnable, torch)]
+
+
+def _holds_for(runnable: Runnable, torch: str) -> bool:
+    return holds(runnable.torch, torch) and (runnable.build != "cpu" or is_cpu_build(torch))
 
 
 def load_ledgers(folders: Iterable[Path] | None = None) -> Ledgers:

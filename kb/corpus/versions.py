@@ -5,7 +5,7 @@ from __future__ import annotations
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-__all__ = ["SortKey", "holds", "is_impossible", "release", "sort_key"]
+__all__ = ["SortKey", "holds", "is_cpu_build", "is_impossible", "release", "sort_key"]
 
 SortKey = tuple[bool, Version, str]
 """What `sort_key` returns; compare it with other such keys and with nothing else."""
@@ -36,6 +36,14 @@ def is_impossible(spec: str) -> bool:
     if lower is None or upper is None:
         return False
     return lower[0] > upper[0] or (lower[0] == upper[0] and (lower[1] or not upper[1]))
+
+
+def is_cpu_build(version: str) -> bool:
+    """Return whether a build of torch is one without a GPU's libraries, as its local version shows: `2.13.0+cpu`, or none at all on a Mac.
+
+    Raises ValueError for what is no version.
+    """
+    return (Version(version).local or "cpu").startswith("cpu")
 
 
 def sort_key(version: str) -> SortKey:

@@ -46,6 +46,7 @@ class RunnableDocument(TypedDict):
 
     id: str
     name: str
+    torch: str
     device: str
     gpus: int
     os: str

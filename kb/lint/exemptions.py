@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kb.corpus.bounded_yaml import YamlError, read_yaml
 from kb.corpus.diagnostic import Diagnostic, Diagnostics, display_path
 from kb.corpus.files import YAML_BYTES, UnreadableFile, is_there, read_text
+from kb.corpus.versions import holds, is_impossible
 
 __all__ = ["FILE", "apply_exemptions", "is_exempt"]
 
@@ -19,11 +20,12 @@ SEEN_IN_RUNS = frozenset({"KB082"})
 
 
 class _Exemption(NamedTuple):
-    """An entry, the rule that it may break, and the line that says so."""
+    """An entry, the rule that it may break, the line that says so, and the versions of torch for which it holds; empty means all."""
 
     entry: str
     rule: str
     line: int
+    torch: str = ""
 
     def covers(self, fault: Diagnostic) -> bool:
         return fault.rule == self.rule and Path(fault.path).stem == self.entry
@@ -52,11 +54,20 @@ def apply_exemptions(
     return sorted(remaining)
 
 
-def is_exempt(folder: Path, slug: str, rule: str) -> bool:
-    """Return whether an entry of this folder may break a rule."""
+def is_exempt(folder: Path, slug: str, rule: str, torch: str) -> bool:
+    """Return whether an entry of this folder may break a rule in a run on this version of torch."""
     path = folder / FILE
     exemptions = _read(path, folder, Diagnostics(display_path(path))) if is_there(path) else []
-    return any((exemption.entry, exemption.rule) == (slug, rule) for exemption in exemptions)
+    return any(
+        (exemption.entry, exemption.rule) == (slug, rule) and holds(exemption.torch, torch) for exemption in exemptions
+    )
+
+
+def _is_range(text: str) -> bool:
+    try:
+        return not is_impossible(text)
+    except ValueError:
+        return False
 
 
 def _read(path: Path, folder: Path, diagnostics: Diagnostics) -> list[_Exemption]:
@@ -79,6 +90,14 @@ def _read(path: Path, folder: Path, diagnostics: Diagnostics) -> list[_Exemption
         match item:
             case {"entry": str(entry), "rule": str(rule), "reason": str(reason), **rest} if reason.strip() and not rest:
                 exemptions.append(_Exemption(entry, rule, line))
+            case {"entry": str(entry), "rule": str(rule), "torch": str(torch), "reason": str(reason), **rest} if (
+                reason.strip() and not rest and rule in SEEN_IN_RUNS and _is_range(torch)
+            ):
+                exemptions.append(_Exemption(entry, rule, line, torch))
             case _:
-                diagnostics.add(line, "KB050", "an exemption has an entry, a rule and a reason; write all three")
+                diagnostics.add(
+                    line,
+                    "KB050",
+                    "an exemption has an entry, a rule and a reason; write all three (torch: a range, for KB082 only)",
+                )
     return exemptions

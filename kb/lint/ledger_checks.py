@@ -36,6 +36,7 @@ def check_ledgers(corpus: Corpus, ledgers: Ledgers, slugs: Collection[str]) -> I
             yield Diagnostic(display_path(entry.path), line, "KB043", what)
     for slug in slugs:
         yield from _contradicted_ranges(corpus.entries[slug], ledgers)
+        yield from _contradicted_cases(corpus.entries[slug], ledgers)
         yield from _ranges_against_the_record(corpus.entries[slug])
 
 
@@ -49,6 +50,16 @@ def _contradicted_ranges(entry: Entry, ledgers: Ledgers) -> Iterator[Diagnostic]
             text, versions = matching[0].text, matching[0].torch
             what = f"{text!r} is printed by torch {record.torch}, which {versions!r} leaves out; widen the range"
             yield Diagnostic(display_path(entry.path), matching[0].line, "KB044", what)
+
+
+def _contradicted_cases(entry: Entry, ledgers: Ledgers) -> Iterator[Diagnostic]:
+    """Yield a fault for each case or check that has passed on a version which its range leaves out."""
+    for subject in entry.runnables:
+        passed = [record.torch for record in ledgers.records(subject) if not holds(subject.torch, record.torch)]
+        if passed:
+            what = f"{subject.name} passes on torch {passed[0]}, which {subject.torch!r} leaves out; widen the range"
+            line = next(iter(subject.blocks.values())).line - 1
+            yield Diagnostic(display_path(entry.path), line, "KB044", what)
 
 
 def _ranges_against_the_record(entry: Entry) -> Iterator[Diagnostic]:

@@ -18,7 +18,11 @@ __all__ = ["badge", "case_named", "change_lines", "entry_page", "remedy_of"]
 
 
 def badge(program: CaseDocument | CheckDocument, lang: Lang) -> str:
-    """Return in a few words where the case or check was verified, or that it was not."""
+    """Return in a few words for which versions the case or check holds and where it was verified, or that it was not."""
+    return f"torch {program['torch']}, {_proof(program, lang)}" if program["torch"] else _proof(program, lang)
+
+
+def _proof(program: CaseDocument | CheckDocument, lang: Lang) -> str:
     words = STRINGS[lang]
     if program["badges"]:
         first = program["badges"][0]

@@ -17,6 +17,7 @@ import sandbox
 from kb.corpus.entry import Case, Entry, Runnable
 from kb.corpus.environments import environment_for, package_names
 from kb.corpus.loader import Corpus
+from kb.corpus.versions import holds, is_cpu_build
 from kb.verify.edited import EditedProgram, edited_programs
 from kb.verify.mutants import Mutant, mutants
 
@@ -99,12 +100,19 @@ def select(corpus: Corpus, names: Sequence[str] = ()) -> list[Runnable]:
     return selected
 
 
-def not_runnable(subject: Runnable, device: str, backend: str) -> str:
-    """Return why a case or a check cannot run on this device in this sandbox, whatever is built here, or nothing when it can."""
+def not_runnable(subject: Runnable, device: str, backend: str, torch: str = "") -> str:
+    """Return why a case or a check cannot run on this device in this sandbox, whatever is built here, or nothing when it can.
+
+    `torch` is the version that it would run on, empty where a run has to show it.
+    """
     if subject.os:
         return f"needs {subject.os}"
     if subject.device != device:
         return f"needs {subject.device}" + (f" with {subject.gpus} GPUs" if subject.gpus > 1 else "")
+    if torch and not holds(subject.torch, torch):
+        return f"needs torch {subject.torch}"
+    if torch and subject.build == "cpu" and not is_cpu_build(torch):
+        return "needs a build of torch for the CPU alone"
     if subject.gpus > 1 and 0 < (count := _gpus_here()) < subject.gpus:
         return f"needs cuda with {subject.gpus} GPUs, and here {'is one' if count == 1 else f'are {count}'}"
     if backend == "process" and (subject.shm or subject.memory):

@@ -223,7 +223,8 @@ def _edit_faults(
 ) -> Iterator[Fault]:
     """A change that is shown on the reader's own line is one of a line at which the repro fails or warns, and with it the repro runs without that."""
     said = answer.matches[0].evidence.values if answer.matches else {}
-    lines = _lines_of_warnings(repro, templates) if entry.kind == "warning" else {_own_line(repro)}
+    every_line = set(range(1, case.repro.source.count("\n") + 2))
+    lines = _lines_of_warnings(repro, templates, every_line) if entry.kind == "warning" else {_own_line(repro)}
     for edit in entry.edits:
         if edit.case != case.name:
             continue
@@ -238,17 +239,22 @@ def _edit_faults(
         for at, outcome in there:
             if at and (outcome.ended != "exit" or outcome.exit_code != 0 or not outcome.finished):
                 yield edit.line, f"with {edit.after!r} on line {min(at)} the repro does not run: {_ending(outcome)}"
-            elif at & _lines_of_warnings(outcome, templates):
+            elif at & _lines_of_warnings(outcome, templates, every_line):
                 yield edit.line, f"with {edit.after!r} on line {min(at)} the repro still warns there"
 
 
-def _lines_of_warnings(outcome: sandbox.Outcome, templates: Sequence[Template]) -> set[int]:
-    """Return the lines at which a program printed a warning that a template matches."""
-    return {
-        warning.line
+def _lines_of_warnings(outcome: sandbox.Outcome, templates: Sequence[Template], every_line: set[int]) -> set[int]:
+    """Return the lines of a program at which it printed a warning that a template matches.
+
+    Where such a warning names a line of the library only, as the same one may in an older release, every line may have led to it.
+    """
+    matching = [
+        warning
         for warning in printed_warnings(outcome.stderr)
         if matches_any(templates, warning.category, warning.text)
-    }
+    ]
+    own = {warning.line for warning in matching if warning.file.endswith("/program.py")}
+    return own or (every_line if matching else set())
 
 
 def _fails_at(mutant: Mutant, outcome: sandbox.Outcome) -> bool:

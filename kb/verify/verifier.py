@@ -86,7 +86,9 @@ def verify(
     session = _Session(corpus, index, options, cancel or threading.Event(), on_verdict)
     runnable = []
     for subject in subjects:
-        if reason := not_runnable(subject, options.device, options.backend) or session.not_built(subject):
+        if reason := not_runnable(subject, options.device, options.backend, options.torch) or session.not_built(
+            subject
+        ):
             session.report(Verdict(subject, "not run here", reason=reason))
         else:
             runnable.append(subject)
@@ -265,8 +267,13 @@ class _Session:
         """Judge a case or a check by the outcomes of all its programs. One that was cancelled gets no verdict."""
         if any(outcome.ended == "cancelled" for outcome in outcomes):
             return
+        environment = self._environment(job, outcomes)
+        if environment and (reason := not_runnable(job.subject, self._options.device, "", environment.torch)):
+            self.report(Verdict(job.subject, "not run here", reason=reason))
+            return
         entry = self._corpus.entries[job.subject.entry]
-        may_warn = is_exempt(entry.path.parent.parent, entry.id, "KB082")
+        torch = environment.torch if environment else "0"
+        may_warn = is_exempt(entry.path.parent.parent, entry.id, "KB082", torch)
         match job.subject:
             case Case() as subject:
                 repro, fix, *derived = outcomes
@@ -280,7 +287,7 @@ class _Session:
                 raise TypeError(f"{subject.id} is neither a case nor a check")
         if faults := proof_faults(entry, job.subject):
             verdict = replace(verdict, outcome="failed", faults=(*faults, *verdict.faults))
-        self.report(replace(verdict, environment=self._environment(job, outcomes)))
+        self.report(replace(verdict, environment=environment))
 
     def _environment(self, job: Job, outcomes: Sequence[sandbox.Outcome]) -> Environment | None:
         """Return where the programs of a job ran, as their workers reported; None when no worker started."""

@@ -184,12 +184,13 @@ def _annotate(done: Run, corpus: Corpus, subjects: Sequence[Runnable], output_fo
 
 def _record(done: Run, corpus: Corpus) -> None:
     """Write how each case and check that ran came out into the ledger of its entry's folder."""
+    torch = done.environment.torch if done.environment else ""
     by_folder: dict[Path, list[Verdict]] = {}
     for verdict in done.verdicts:
         if verdict.environment:
             by_folder.setdefault(corpus.entries[verdict.subject.entry].path.parent.parent, []).append(verdict)
     for folder, verdicts in by_folder.items():
-        existing = program_ids(entry for entry in corpus if entry.path.parent.parent == folder)
+        existing = program_ids((entry for entry in corpus if entry.path.parent.parent == folder), torch)
         for path in write_records(folder, {verdict.subject.id: to_record(verdict) for verdict in verdicts}, existing):
             print(f"recorded in {display_path(path)}", file=sys.stderr)
 

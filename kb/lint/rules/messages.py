@@ -109,9 +109,11 @@ def twice(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
 @rule("KB017", "A version range is possible.")
 def impossible_range(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     """`>=2.0,<1.5` holds for no version."""
-    for message in entry.messages:
+    ranges = [(message.torch, message.line) for message in entry.messages]
+    ranges += [(subject.torch, next(iter(subject.blocks.values())).line - 1) for subject in entry.runnables]
+    for spec, line in ranges:
         try:
-            if is_impossible(message.torch):
-                yield message.line, f"no version is {message.torch}; write the lower bound first"
+            if is_impossible(spec):
+                yield line, f"no version is {spec}; write the lower bound first"
         except ValueError as error:
-            yield message.line, f"{message.torch!r} is no range of versions ({error}); write it as >=2.0,<2.6"
+            yield line, f"{spec!r} is no range of versions ({error}); write it as >=2.0,<2.6"

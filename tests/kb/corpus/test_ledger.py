@@ -103,6 +103,18 @@ def test_recording_some_cases_keeps_the_others_and_drops_those_that_are_gone(tmp
     assert set(load_ledgers([tmp_path]).by_id) == {"b", "c"}
 
 
+def test_a_case_that_does_not_hold_for_a_version_has_no_record_of_it(entries):
+    path = entries.write()
+    entries.record(torch="2.2.2")
+    entries.edit(path, "```python repro", "```python repro torch>=2.3")
+    corpus = entries.corpus()
+    assert program_ids(corpus, "2.2.2+cpu") == []
+    assert program_ids(corpus, "2.3.0") == program_ids(corpus) != []
+    entries.edit(path, "torch>=2.3", "build=cpu")
+    assert program_ids(entries.corpus(), "2.3.0+cu121") == []
+    assert program_ids(entries.corpus(), "2.3.0+cpu") == program_ids(corpus)
+
+
 def test_the_newest_torch_comes_first(tmp_path, case):
     for version in ("2.9.1", "2.13.0", "2.4.0"):
         write_records(tmp_path, {case.id: made(case, torch=version)}, [case.id])

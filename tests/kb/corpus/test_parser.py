@@ -117,9 +117,21 @@ def test_the_headings_are_those_of_the_format(edit, said):
 
 
 def test_attributes_hold_for_both_programs_of_a_case(good_entry):
-    text = good_entry.replace("```python repro", "```python repro shm=1m memory=2g timeout=7 fresh=true")
+    text = good_entry.replace("```python repro", "```python repro shm=1m memory=2g timeout=7 fresh=true build=cpu")
     (case,) = parse_text(text, PATH)[0].cases
-    assert (case.shm, case.memory, case.timeout, case.fresh) == (1 << 20, 2 << 30, 7.0, True)
+    assert (case.shm, case.memory, case.timeout, case.fresh, case.build) == (1 << 20, 2 << 30, 7.0, True, "cpu")
+
+
+@pytest.mark.parametrize("versions", [">=2.3", "<2.15", ">=2.0,<2.6.1"])
+def test_a_range_of_versions_is_written_as_pip_writes_it(good_entry, versions):
+    entry, faults = parse_text(good_entry.replace("```python repro", f"```python repro torch{versions}"), PATH)
+    assert (faults, entry.cases[0].torch) == ([], versions)
+
+
+@pytest.mark.parametrize("attribute", ["torch=2.3", "torch>2.x", "torch>=", "torch>=2.0,<2.4,<2.5", "torchvision>=0.2"])
+def test_what_is_no_range_of_versions_is_a_fault(good_entry, attribute):
+    _, faults = parse_text(good_entry.replace("```python repro", f"```python repro {attribute}"), PATH)
+    assert [fault.rule for fault in faults] == ["KB008"]
 
 
 def test_several_gpus_mean_cuda(good_entry):

@@ -230,6 +230,14 @@ def test_a_range_holds_for_the_versions_that_print_the_message(entries, version,
     assert [fault.rule for fault in check(entries.corpus())] == faults
 
 
+@pytest.mark.parametrize(("version", "faults"), [("2.3.0", []), ("2.2.2+cpu", ["KB044"])])
+def test_a_case_holds_for_the_versions_on_which_it_passes(entries, version, faults):
+    path = entries.write()
+    entries.edit(path, "```python repro", "```python repro torch>=2.3")
+    entries.record(torch=version)
+    assert [fault.rule for fault in check(entries.corpus())] == faults
+
+
 @pytest.mark.parametrize(("torch", "faults"), [("<1.5", ["KB045"]), ("", []), (">=0.4", [])])
 def test_a_range_leaves_out_no_release_whose_code_prints_the_message(entries, torch, faults):
     message = "ValueError: Sum of input lengths does not equal the length of the input dataset!"
@@ -330,6 +338,7 @@ def test_several_processes_find_what_one_finds(entries, monkeypatch):
             "{a:shape}",
         ),
         ("KB017", ('"<1.0"', '"<1.0,>=1.0"'), "<1.0,>=1.0"),
+        ("KB017", ("```python repro", "```python repro torch>=2.3,<2.0"), "```python repro torch>=2.3,<2.0"),
     ],
 )
 def test_a_rule_for_both_languages_or_several_forms_finds_each(good_entry, rule, change, line):

@@ -83,3 +83,10 @@ def test_a_change_after_which_the_warning_is_still_printed_fails(faults):
     fields = {"kind": "warning", "message": "UserWarning: the size {size:int} of this tensor is odd"}
     assert "still warns" in faults(finished(line), outcome=finished(line), **fields)
     assert "still warns" not in faults(finished(), outcome=finished(line), **fields)
+
+
+def test_a_warning_that_names_a_line_of_the_library_may_be_that_of_any_line(faults):
+    line = "/venv/torch/optim.py:1322: UserWarning: the size 3 of this tensor is odd\n  warnings.warn(text)\n"
+    fields = {"kind": "warning", "message": "UserWarning: the size {size:int} of this tensor is odd"}
+    assert "does not match" not in faults(finished(), outcome=finished(line), **fields)
+    assert "still warns" in faults(finished(line), outcome=finished(line), **fields)

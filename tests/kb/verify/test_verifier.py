@@ -89,6 +89,15 @@ def test_static_checks_fail_a_case_that_runs_as_it_should(proved):
     assert verdict.faults[0][0] == verdict.subject.fix.line + 3
 
 
+@pytest.mark.parametrize(("torch", "outcome"), [(">=2.0", "passed"), ("<2.0", "failed")])
+def test_an_exemption_of_a_range_holds_for_its_versions(proved, tmp_path, torch, outcome):
+    fix = "import torch\n\ntotal = torch.tensor(torch.ones(4))\nassert total.shape == (4,)\n"
+    exemption = f"- entry: add-two\n  rule: KB082\n  torch: '{torch}'\n  reason: The library warns.\n"
+    Path(tmp_path, "entries").mkdir(exist_ok=True)
+    Path(tmp_path, "entries", "exemptions.yaml").write_text(exemption, "utf-8")
+    assert proved("corpus", fix=fix)[1].outcome == outcome
+
+
 def test_an_exemption_of_the_folder_holds(proved, tmp_path):
     fix = "import gc\nimport torch\n\nseen = len(gc.get_objects())\ntotal = torch.ones(4) + torch.ones(4)\nassert total.shape == (4,)\n"
     assert "KB024" in faults(proved("corpus", fix=fix)[1])
@@ -101,6 +110,27 @@ def test_what_needs_another_machine_is_not_run_and_proves_nothing(proved):
     done, verdict = proved(attributes="device=cuda")
     assert (verdict.outcome, verdict.reason, verdict.outcomes) == ("not run here", "needs cuda", {})
     assert not done.proved
+
+
+@pytest.mark.parametrize("torch", ["", "2.13.0"])
+def test_a_case_of_other_versions_is_not_run_and_not_judged(make_entry, torch):
+    corpus, _, index = make_entry(attributes="torch<1.5", repro=REPRO.replace("3", "4"))
+    options = RunOptions(backend="process", isolation="corpus", torch=torch)
+    (verdict,) = verify(corpus, select(corpus), index, options=options).verdicts
+    assert (verdict.outcome, verdict.reason, verdict.environment) == ("not run here", "needs torch <1.5", None)
+
+
+@pytest.mark.parametrize(
+    ("torch", "reason"),
+    [("2.13.0+cpu", ""), ("2.13.0", ""), ("2.15.0+cu132", "needs a build of torch for the CPU alone")],
+)
+def test_what_only_the_build_for_the_cpu_lacks_is_not_run_on_another(make_entry, torch, reason):
+    _, entry, _ = make_entry(attributes="build=cpu")
+    assert case_jobs.not_runnable(entry.cases[0], "cpu", "process", torch) == reason
+
+
+def test_a_case_of_this_version_is_run(proved):
+    assert proved("corpus", attributes="torch>=2.0")[0].proved
 
 
 def test_a_case_that_needs_memory_held_is_not_run_as_a_plain_process(proved):
