@@ -76,9 +76,10 @@ def test_it_says_how_many_cases_have_run_and_where(corpus):
         (record for case in cases for record in ledgers.records(case)), key=lambda record: sort_key(record.torch)
     )
     newest = {record.device: record for record in records}
+    releases = list(dict.fromkeys(release(record.torch) for record in records if record.device == "cpu"))
     card = " ".join(newest["cuda"].gpu.split()[:2])
     sentence = (
-        f"Of {len(cases)} cases, {passed} have run and passed: on torch {release(newest['cpu'].torch)} in a sandbox, "
-        f"and those for CUDA on torch {release(newest['cuda'].torch)} and an {card}"
+        f"Of {len(cases)} cases, {passed} have run and passed: in a sandbox on one or more of {len(releases)} releases of torch, "
+        f"{releases[0]} to {releases[-1]}, and those for CUDA on torch {release(newest['cuda'].torch)} and an {card}"
     )
     assert sentence in README, f"say: {sentence}"
