@@ -38,8 +38,8 @@ _UNANSWERED_SHARE = 1 / 3
 """The share of posts as they come that no entry answers. Of those in `fit.jsonl` and `choose.jsonl` it is less, because entries were written about the
 mistakes that they name; so posts without an answer count more here."""
 
-_PRECISION = 0.75
-"""What *likely* promises: of four such answers to posts as they come, three are right."""
+_PRECISION = 0.7
+"""What *likely* promises: of ten such answers to posts as they come, seven are right. More would decline most of what is answered rightly."""
 
 _MADE_SHARE = 0.05
 """What all titles and aliases count together beside the posts, and what all messages of other packages do."""
