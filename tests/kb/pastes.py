@@ -30,8 +30,8 @@ def filled(template, chooser):
     return _SLOT.sub(lambda slot: chooser.choice(SAMPLES[slot.group(1)]), template)
 
 
-def traceback_of(message, file="/home/someone/project/train.py"):
-    """Return a traceback that ends in the message, through the reader's code and PyTorch's."""
+def traceback_of(message, file="/home/someone/project/train.py", raised_in="torch/nn/modules/module.py"):
+    """Return a traceback that ends in the message, through the reader's code and a library's."""
     return "\n".join(
         [
             "Traceback (most recent call last):",
@@ -39,7 +39,7 @@ def traceback_of(message, file="/home/someone/project/train.py"):
             "    main(args)",
             f'  File "{file}", line 17, in main',
             "    out = step(batch)",
-            '  File "/opt/env/lib/python3.11/site-packages/torch/nn/modules/module.py", line 1773, in _wrapped_call_impl',
+            f'  File "/opt/env/lib/python3.11/site-packages/{raised_in}", line 1773, in _wrapped_call_impl',
             "    return self._call_impl(*args, **kwargs)",
             "           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
             message,
@@ -48,14 +48,15 @@ def traceback_of(message, file="/home/someone/project/train.py"):
 
 
 def messages_of(corpus, least=4):
-    """Yield (slug, template) for each message that begins with a type and has at least `least` words of its own."""
+    """Yield (slug, template) for each message that begins with a type, has at least `least` words of its own, and says enough without a frame."""
     for entry in corpus:
         for message in entry.messages:
             try:
                 compiled = compile_template(message.text)
             except TemplateError:
                 continue
-            if compiled.type.endswith(("Error", "Exception")) and compiled.literals >= least:
+            is_error = compiled.type.endswith(("Error", "Exception")) and compiled.literals >= least
+            if is_error and not message.raised_in:
                 yield entry.id, message.text
 
 

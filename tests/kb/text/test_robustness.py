@@ -79,6 +79,17 @@ def test_every_message_leads_to_an_entry_that_has_it(index, corpus):
         assert match.id in shared or template not in match.evidence.template, (slug, template, match)
 
 
+def test_a_message_that_names_its_file_counts_only_there(index, corpus):
+    named = [(entry.id, message) for entry in corpus for message in entry.messages if message.raised_in]
+    assert named
+    for slug, message in named:
+        said = filled(message.text, chooser(slug))
+        there = lookup(traceback_of(said, raised_in=message.raised_in), index=index)
+        assert (slug, "exact") in [(match.id, match.confidence) for match in there.matches], message.text
+        elsewhere = lookup(traceback_of(said, raised_in="acme/tools.py"), index=index)
+        assert message.text not in [match.evidence.template for match in elsewhere.matches if match.id == slug]
+
+
 def test_no_template_matches_what_another_entrys_repro_printed(corpus):
     assert template_collisions(corpus, load_ledgers().printed()) == []
 
