@@ -6,6 +6,7 @@ import contextlib
 import os
 import socket
 import struct
+import time
 from typing import Any
 
 from sandbox import policy
@@ -17,6 +18,12 @@ from sandbox.transport import KEPT_ERRORS, ExitReport, ResponseReader, last_line
 from sandbox.worker import WorkerHandle, arguments
 
 PREPARE = "sandbox/engine/prepare.sh builds it"
+_KILLED = 137
+"""The exit status of a process that SIGKILL ended: by the kernel, for memory, or by somebody."""
+
+_OOM_LOOKS, _OOM_PAUSE = 20, 0.1
+"""How often the engine is asked whether that was for memory, and the seconds between."""
+
 _HEADER = struct.Struct(">BxxxI")  # before each piece that the engine sends: its stream (2 is stderr) and its length
 
 
@@ -169,15 +176,27 @@ class ContainerTransport:
         """End the worker; see Transport."""
         if self._report is None:
             self._responses.stop()
-            state: dict[str, Any] = {}
-            with contextlib.suppress(Exception):
-                state = self._client.inspect_container(self._container)["State"]
+            state = self._final_state()
             exited = "" if state.get("Running") else f"its first process ended with status {state.get('ExitCode')}"
             self._report = ExitReport(bool(state.get("OOMKilled")), last_line(self._errors) or exited)
             _remove(self._client, self._container)
             self._disconnect()
             self._client.close()
         return self._report
+
+    def _final_state(self) -> dict[str, Any]:
+        """Return how the container ended, empty where the engine does not say.
+
+        The engine learns that the kernel killed a process for memory by an event of its own, which may come after the exit.
+        """
+        state: dict[str, Any] = {}
+        for _ in range(_OOM_LOOKS):
+            with contextlib.suppress(Exception):
+                state = self._client.inspect_container(self._container)["State"]
+            if state.get("Running") or state.get("OOMKilled") or state.get("ExitCode") != _KILLED:
+                break
+            time.sleep(_OOM_PAUSE)
+        return state
 
     def _disconnect(self) -> None:
         if self._attached is not None:
