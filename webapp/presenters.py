@@ -197,8 +197,13 @@ def view_changes(snapshot: Snapshot, run: ReleaseRun) -> list[ChangeView]:
         if known:
             entry, case = known
             view = views.setdefault(entry.id, ChangeView(entry, []))
-            view.changes.append((f"case-{case.name or 'run'}", case.name, change))
+            view.changes.append((_anchor(case), case.name, change))
     return sorted(views.values(), key=lambda view: view.entry.id)
+
+
+def _anchor(case: Case) -> str:
+    """Return the name of the case's place on its entry's page."""
+    return f"case-{case.name or 'run'}"
 
 
 def runnable(case: Case) -> bool:
@@ -212,7 +217,7 @@ def view_case(snapshot: Snapshot, case: Case) -> CaseView:
     lines = _change_of(case.repro.source, case.fix.source)
     return CaseView(
         id=case.id,
-        anchor=f"case-{case.name or 'run'}",
+        anchor=_anchor(case),
         name=case.name,
         torch=case.torch,
         device=case.device,

@@ -17,6 +17,7 @@ from typing import Protocol
 from kb.corpus.entry import KINDS, Case, Entry
 from kb.corpus.ledger import Ledgers, load_ledgers
 from kb.corpus.loader import Corpus, entry_folders, load
+from kb.corpus.versions import release, sort_key
 from kb.index.freshness import manifest
 from kb.index.manager import open_index
 from kb.index.reader import Index
@@ -97,14 +98,14 @@ class Snapshot:
 
     @cached_property
     def torch_versions(self) -> tuple[str, ...]:
-        """The torch versions that verified cases ran on, without a build's suffix, oldest first."""
-        versions = {
-            record.torch.partition("+")[0]
+        """The releases of torch that verified cases ran on, oldest first."""
+        releases = {
+            release(record.torch)
             for entry in self.corpus
             for case in entry.cases
             for record in self.ledgers.records(case)
         }
-        return tuple(sorted(versions, key=_version_key))
+        return tuple(sorted(releases, key=sort_key))
 
     @cached_property
     def release_runs(self) -> list[ReleaseRun]:
@@ -189,7 +190,3 @@ def _load(folders: tuple[Path, ...]) -> Snapshot:
 
 def _version(folders: tuple[Path, ...]) -> str:
     return manifest([str(folder) for folder in folders])
-
-
-def _version_key(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())

@@ -158,6 +158,11 @@ class Runnable:
         """The programs by role, in the order of the file."""
         raise NotImplementedError
 
+    @property
+    def line(self) -> int:
+        """The line of the first fence, where the attributes stand."""
+        return next(iter(self.blocks.values())).line - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Case(Runnable):

@@ -31,6 +31,9 @@ _MAX_CHANGED_SHARE = 0.25
 That reclaims the space of deleted records.
 """
 
+_KEPT = 5
+"""Generations that stay, the new one included."""
+
 
 class BuildReport(NamedTuple):
     """What a build did: nothing, because the index was fresh or another process is building it, or with the slugs of the entries that it parsed."""
@@ -71,10 +74,6 @@ def build(
         raise StorageError(
             f"the index cannot be written to {place} ({error.strerror or error}); set KB_CACHE to a folder that can be written"
         ) from error
-
-
-_KEPT = 5
-"""Generations that stay, the new one included."""
 
 
 def build_for_package(entries: Path, folder: Path) -> None:

@@ -58,8 +58,7 @@ def _contradicted_cases(entry: Entry, ledgers: Ledgers) -> Iterator[Diagnostic]:
         passed = [record.torch for record in ledgers.records(subject) if not holds(subject.torch, record.torch)]
         if passed:
             what = f"{subject.name} passes on torch {passed[0]}, which {subject.torch!r} leaves out; widen the range"
-            line = next(iter(subject.blocks.values())).line - 1
-            yield Diagnostic(display_path(entry.path), line, "KB044", what)
+            yield Diagnostic(display_path(entry.path), subject.line, "KB044", what)
 
 
 def _ranges_against_the_record(entry: Entry) -> Iterator[Diagnostic]:

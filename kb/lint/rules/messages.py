@@ -110,7 +110,7 @@ def twice(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
 def impossible_range(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     """`>=2.0,<1.5` holds for no version."""
     ranges = [(message.torch, message.line) for message in entry.messages]
-    ranges += [(subject.torch, next(iter(subject.blocks.values())).line - 1) for subject in entry.runnables]
+    ranges += [(subject.torch, subject.line) for subject in entry.runnables]
     for spec, line in ranges:
         try:
             if is_impossible(spec):
