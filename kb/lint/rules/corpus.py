@@ -52,14 +52,12 @@ def redirect_free(entry: Entry, corpus: Corpus) -> Iterator[Finding]:
 
 @rule("KB046", "A link to another entry is the path to its file.")
 def entry_links(entry: Entry, corpus: Corpus) -> Iterator[Finding]:
-    """The page goes by the slug; on a code host only the right folder leads there. An entry of another folder has no such path."""
+    """The page goes by the slug; on a code host only the right folder leads there. KB035 finds links to entries that do not exist; an entry of another folder has no such path."""
     for lang in LANGUAGES:
         for slug, path in linked_entries(entry.prose(lang)).items():
             target = corpus.get(slug)
-            line = line_containing(entry, f"]({path})")
-            if target is None:
-                yield line, f"there is no entry {slug!r}; link one that exists"
-            elif target.path.parent.parent == entry.path.parent.parent:
-                right = f"{slug}.md" if target.topic == entry.topic else f"../{target.topic}/{slug}.md"
-                if path != right:
-                    yield line, f"the link leads nowhere; write [...]({right})"
+            if target is None or target.path.parent.parent != entry.path.parent.parent:
+                continue
+            right = f"{slug}.md" if target.topic == entry.topic else f"../{target.topic}/{slug}.md"
+            if path != right:
+                yield line_containing(entry, f"]({path})"), f"the link leads nowhere; write [...]({right})"
