@@ -52,7 +52,7 @@ def redirect_free(entry: Entry, corpus: Corpus) -> Iterator[Finding]:
 
 @rule("KB046", "A link to another entry is the path to its file.")
 def entry_links(entry: Entry, corpus: Corpus) -> Iterator[Finding]:
-    """The page goes by the slug; on a code host only the right folder leads there. KB035 finds links to entries that do not exist; an entry of another folder has no such path."""
+    """The page goes by the slug; on a code host only the right folder leads there. Links to entries that do not exist are KB035."""
     for lang in LANGUAGES:
         for slug, path in linked_entries(entry.prose(lang)).items():
             target = corpus.get(slug)
