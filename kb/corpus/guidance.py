@@ -10,13 +10,13 @@ from kb.corpus.entry import ChangeItem, Guidance
 from kb.corpus.sections import Section
 from kb.text.languages import LANGUAGES, Lang
 
-__all__ = ["linked_names", "read_guidance"]
+__all__ = ["linked_entries", "linked_names", "read_guidance"]
 
 _ITEM = re.compile(r"[-*] \*\*(?P<bold>(?:`[^`\n]*`|[^*`\n])+)\*\*(?P<rest>.*)")
 _COLON = re.compile(r":(?=\s)|：")
 _CODE_SPAN = re.compile(r"`[^`\n]*`")
 _CASE_LINK = re.compile(r"\]\(#([a-z0-9-]+)\)")
-_ENTRY_LINK = re.compile(r"\]\((?:\.\./[a-z0-9-]+/)?([a-z0-9-]+)\.md\)")
+_ENTRY_LINK = re.compile(r"\]\(((?:\.\./[a-z0-9-]+/)?([a-z0-9-]+)\.md)\)")
 _WHOLE_CASE_LINK = re.compile(r"\[[^\]\n]*\]\(#[a-z0-9-]+\)")
 
 
@@ -38,6 +38,14 @@ def linked_names(markdown: str) -> list[str]:
     return _CASE_LINK.findall(markdown)
 
 
+def linked_entries(markdown: str) -> dict[str, str]:
+    """Return the slugs of the entries whose files a text links to, in order, each with the path in its first link."""
+    paths: dict[str, str] = {}
+    for path, slug in _ENTRY_LINK.findall(markdown):
+        paths.setdefault(slug, path)
+    return paths
+
+
 def _read_items(section: Section, diagnostics: Diagnostics) -> tuple[ChangeItem, ...]:
     items = []
     for number, line in enumerate(section.text.split("\n"), section.line):
@@ -56,7 +64,7 @@ def _read_items(section: Section, diagnostics: Diagnostics) -> tuple[ChangeItem,
                 cause=f"{item['bold']}{rest[: colon.start()]}".strip(),
                 change=change,
                 cases=tuple(dict.fromkeys(linked_names(rest))),
-                entries=tuple(dict.fromkeys(_ENTRY_LINK.findall(rest))),
+                entries=tuple(linked_entries(rest)),
                 line=number,
             )
         )

@@ -20,6 +20,7 @@ __all__ = [
     "Finding",
     "Rule",
     "all_sentences",
+    "line_containing",
     "line_of",
     "load_rules",
     "rule",
@@ -55,7 +56,7 @@ NUMBERING = {
     "KB012–KB017": "messages",
     "KB020–KB029": "programs",
     "KB030–KB037": "text in both languages",
-    "KB040–KB045": "entries beside each other, the ledgers and the record of packages",
+    "KB040–KB046": "entries beside each other, the ledgers and the record of packages",
     "KB050–KB053": "the other files of a folder of entries",
     "KB060–KB071": "what a reader is told to do: answer, items, checks, edits",
     "KB080–KB082": "programs that could only look as if they proved something (with KB021–KB025)",
@@ -126,6 +127,11 @@ def load_rules() -> dict[str, Rule]:
 def all_sentences() -> dict[str, str]:
     """Return the sentence of every rule by number."""
     return dict(sorted((STRUCTURE | ELSEWHERE | {id_: rule.sentence for id_, rule in load_rules().items()}).items()))
+
+
+def line_containing(entry: Entry, part: str) -> int:
+    """Return the number of the first line of the entry's file that contains this, 1 where none does."""
+    return next((number for number, line in enumerate(entry.source.split("\n"), 1) if part in line), 1)
 
 
 def line_of(entry: Entry, start: str) -> int:

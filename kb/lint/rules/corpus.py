@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kb.corpus.entry import Entry
+from kb.corpus.guidance import linked_entries
 from kb.corpus.loader import Corpus
-from kb.lint.rules import Finding, line_of, rule
+from kb.lint.rules import Finding, line_containing, line_of, rule
 from kb.text.languages import LANGUAGES
 
 
@@ -47,3 +48,16 @@ def redirect_free(entry: Entry, corpus: Corpus) -> Iterator[Finding]:
             yield line, f"also: {slug!r} is an entry of its own; drop one of the two"
         elif (owner := corpus.redirects.get(slug)) != entry.id:
             yield line, f"also: {slug!r} leads to {owner} already; drop it here or there"
+
+
+@rule("KB046", "A link to another entry is the path to its file.")
+def entry_links(entry: Entry, corpus: Corpus) -> Iterator[Finding]:
+    """The page goes by the slug; on a code host only the right folder leads there. Links to entries that do not exist are KB035."""
+    for lang in LANGUAGES:
+        for slug, path in linked_entries(entry.prose(lang)).items():
+            target = corpus.get(slug)
+            if target is None or target.path.parent.parent != entry.path.parent.parent:
+                continue
+            right = f"{slug}.md" if target.topic == entry.topic else f"../{target.topic}/{slug}.md"
+            if path != right:
+                yield line_containing(entry, f"]({path})"), f"the link leads nowhere; write [...]({right})"

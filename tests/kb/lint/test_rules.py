@@ -135,6 +135,7 @@ def test_every_rule_is_tested():
         "KB050",
         "KB051",
         "KB052",
+        "KB046",
         "KB053",
         "KB082",
     }
@@ -304,6 +305,15 @@ def test_related_entries_must_lead_back(entries):
     entries.write("one", related=["two"])
     entries.write("two")
     assert [fault.rule for fault in check(entries.corpus())] == ["KB040"]
+
+
+@pytest.mark.parametrize("link", ["two.md", "../shapes/two.md"])
+def test_a_link_to_an_entry_is_the_path_to_its_file(entries, link):
+    path = entries.write("one", why=(f"{ENGLISH} See [two]({link}).", f"{CHINESE}看 [two]({link})。"))
+    entries.write("two", topic="loss")
+    assert {fault.rule for fault in check(entries.corpus())} == {"KB046"}
+    path.write_text(path.read_text("utf-8").replace(f"({link})", "(../loss/two.md)"), "utf-8")
+    assert check(entries.corpus()) == []
 
 
 def test_an_alias_belongs_to_one_entry(entries):
