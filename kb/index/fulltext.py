@@ -31,6 +31,7 @@ _MAX_POSTINGS = 6_000
 """The maximum number of postings read for one query."""
 
 _MAX_CACHED_TERMS = 1_000
+_MAX_CACHED_SLUGS = 1_000
 """The maximum number of terms whose postings are kept once read: 16 bytes a posting."""
 
 _MAX_TERMS = 60
@@ -91,6 +92,7 @@ class FullTextIndex:
             raise StorageError(f"{folder} cannot be read ({error})") from error
         self._vectors = vectors
         self._postings = lru_cache(_MAX_CACHED_TERMS)(partial(_read_postings, list(self._reader.leaf_readers())))
+        self._slug = lru_cache(_MAX_CACHED_SLUGS)(self._read_slug)
 
     def search(self, weights: Mapping[str, float], limit: int) -> list[Candidate]:
         """Return the entries with the highest BM25F scores for these terms, best first; equals in the order of their slugs.
@@ -114,7 +116,7 @@ class FullTextIndex:
         best = [(-score, self._slug(document)) for document, score in scores.items() if score >= least]
         return [Candidate(slug, -score) for score, slug in sorted(best)[:limit]]
 
-    def _slug(self, document: int) -> str:
+    def _read_slug(self, document: int) -> str:
         return str(self._reader.stored_fields(document)["slug"])
 
 
