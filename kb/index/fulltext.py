@@ -103,17 +103,17 @@ class FullTextIndex:
         """
         frequencies = {term: count for term in weights if (count := self._vectors.document_frequency(term))}
         importance = {term: weights[term] * self._vectors.idf(term) for term in frequencies}
-        scores: dict[int, float] = {}
+        scores = [0.0] * self._reader.doc_count_all()
         room = _MAX_POSTINGS
         for term in sorted(importance, key=lambda term: (-importance[term], term))[:_MAX_TERMS]:
             room -= frequencies[term]
-            if room < 0 and scores:
+            if room < 0 and any(scores):
                 break
             weight = importance[term]
             for document, saturated in zip(*self._postings(term), strict=True):
-                scores[document] = scores.get(document, 0.0) + weight * saturated
-        least = min(nlargest(limit, scores.values()), default=0.0)
-        best = [(-score, self._slug(document)) for document, score in scores.items() if score >= least]
+                scores[document] += weight * saturated
+        least = min(nlargest(limit, scores), default=0.0)
+        best = [(-score, self._slug(document)) for document, score in enumerate(scores) if score and score >= least]
         return [Candidate(slug, -score) for score, slug in sorted(best)[:limit]]
 
     def _read_slug(self, document: int) -> str:

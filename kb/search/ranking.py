@@ -76,18 +76,20 @@ class _Comparison:
 
     def features(self, slug: str, bm25: float) -> Features:
         phrases = self._vectors.phrases(slug)
-        message = coverage = paraphrase = 0.0
-        overlaps = zip(
+        message = coverage = product = 0.0
+        sums = zip(
             phrases.phrases,
-            phrases.overlaps(self._importance),
-            phrases.overlaps(self._squared),
+            phrases.sums(self._importance),
+            phrases.sums(self._squared),
             phrases.sums(self._message),
             strict=True,
         )
-        for phrase, covered, product, common in overlaps:
+        for phrase, covered, squared, common in sums:
             if phrase.field != "message":
-                coverage = max(coverage, covered)
-                paraphrase = max(paraphrase, product / (self._length or 1.0))
+                if covered:
+                    norm = phrase.norm or 1.0
+                    coverage = max(coverage, covered / norm)
+                    product = max(product, squared / norm)
             elif common:
                 message = max(message, _message_similarity(common, self._message_total, phrase))
         vector = self._vectors.vector(slug)
@@ -98,7 +100,7 @@ class _Comparison:
             self._total,
             message,
             coverage,
-            paraphrase,
+            product / (self._length or 1.0),
             tuple(shared),
             sum(self._importance[term] for term in shared) / (self._total or 1.0),
             model().popularity.get(slug, 0),
