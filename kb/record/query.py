@@ -23,6 +23,7 @@ __all__ = [
     "Resolved",
     "name_history",
     "open_record",
+    "outermost_module",
     "recorded_packages",
 ]
 
@@ -351,7 +352,7 @@ def _history(
 
 
 def moved_to(record: PackageRecord, name: str, release: int | None = None) -> tuple[str, ...]:
-    """Return other modules that define a class or a function of the same name in a release (default: the newest), public ones first."""
+    """Return other modules that have a class or a function of the same name in a release (default: the newest), public ones first."""
     bit = 1 << (len(record.versions) - 1 if release is None else release)
     owner, _, last = name.rpartition(".")
     modules = []
@@ -359,6 +360,19 @@ def moved_to(record: PackageRecord, name: str, release: int | None = None) -> tu
         content = record.module(module) if module != owner else None
         row = record.row(content, last) if content else None
         if row is not None and row.mask & bit:
-            modules.append(module)
+            modules.append(outermost_module(record, module, last, bit))
     modules.sort(key=lambda module: ("._" in module, module.count("."), module))
-    return tuple(modules[:3])
+    return tuple(dict.fromkeys(modules))[:3]
+
+
+def outermost_module(record: PackageRecord, module: str, name: str, bit: int) -> str:
+    """Return the outermost of the packages around a module that offers what the module defines: `torch.nn` for `torch.nn.modules.conv`."""
+    ends = [end for end, character in enumerate(module) if character == "."]
+    for parent in (module[:end] for end in ends):
+        content = record.module(parent)
+        row = record.row(content, name) if content else None
+        if row is not None and row.mask & bit:
+            resolved = record.resolve(parent, name)
+            if resolved is not None and resolved[:2] == (module, name):
+                return parent
+    return module
