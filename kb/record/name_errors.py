@@ -9,11 +9,11 @@ from kb.record.internal_modules import is_internal, is_private, is_test
 from kb.record.judgement import candidate_records, judge, predates_the_record, shown_release, shown_version
 from kb.record.name_answer import Facts, NameAnswer, PasteFacts
 from kb.record.packages import package_of_module
-from kb.record.query import PackageRecord, moved_to, open_record
+from kb.record.query import PackageRecord, is_dotted_name, moved_to, open_record
 from kb.record.standard_library import is_standard_name
 from kb.text.name_questions import NameQuestion, read_name_error
 
-__all__ = ["explain_name_error"]
+__all__ = ["explain_missing_name", "explain_name_error"]
 
 _MAX_CANDIDATES = 12
 """How many definitions of the same bare name are compared."""
@@ -35,6 +35,16 @@ def explain_name_error(error_type: str, message: str, facts: PasteFacts | None =
     from kb.record.argument_errors import explain_arguments
 
     return explain_arguments(question, facts)
+
+
+def explain_missing_name(name: str) -> NameAnswer | None:
+    """Return what the record says of a dotted name that no release has: where it is instead, or what is spelled like it."""
+    owner = name.rpartition(".")[0]
+    known = package_of_module(owner) if is_dotted_name(name) and owner else None
+    record = open_record(known.name) if known else None
+    if record is None or record.module(owner) is None:
+        return None
+    return _never(record, "name", name, Facts())
 
 
 def _about_module(question: NameQuestion, facts: PasteFacts) -> NameAnswer | None:

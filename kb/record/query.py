@@ -21,6 +21,7 @@ __all__ = [
     "PackageRecord",
     "ParameterHistory",
     "Resolved",
+    "is_dotted_name",
     "name_history",
     "open_record",
     "outermost_module",
@@ -281,12 +282,17 @@ def split_name(record: PackageRecord, dotted: str) -> tuple[ModuleRecord, str] |
     return None
 
 
+def is_dotted_name(text: str) -> bool:
+    """Return whether a text is a name, or several with dots between them."""
+    return len(text) <= _MAX_NAME and _NAME.fullmatch(text) is not None
+
+
 def name_history(qualified_name: str, package: str | None = None) -> NameHistory | None:
     """Return the history of `package.module.name`, of a class's member, or of a module; None if no release of the record has it.
 
     `package` is the distribution's name, and is needed only where it does not follow from the first part of the name.
     """
-    if len(qualified_name) > _MAX_NAME or not _NAME.fullmatch(qualified_name):
+    if not is_dotted_name(qualified_name):
         return None
     known = PACKAGES.get(package) if package else package_of_module(qualified_name)
     record = open_record(known.name) if known else None

@@ -8,7 +8,7 @@ import pytest
 from kb.record import store
 from kb.record.data_folder import data_folder, record_path
 from kb.record.name_answer import Facts
-from kb.record.name_errors import explain_name_error
+from kb.record.name_errors import explain_missing_name, explain_name_error
 from kb.record.packages import PACKAGES
 from kb.record.provenance import provenance, versions_printing
 from kb.record.query import name_history, open_record, recorded_packages
@@ -118,3 +118,12 @@ def test_a_name_that_is_elsewhere_is_imported_from_the_outermost_module():
 def test_a_name_that_only_raises_an_error_is_said_to():
     answer = explain_name_error("AttributeError", "module 'torch' has no attribute 'symeig'")
     assert "It does nothing but raise an error since 2.0." in answer_sentences(answer, "en")
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("torch.nn.Sofmax", ("Softmax", "Softmax2d")), ("torch.nn.zzz", ()), ("nowhere.x", None), ("torch..x", None)],
+)
+def test_a_name_that_no_release_has_gets_the_nearest_spelling(name, nearest):
+    answer = explain_missing_name(name)
+    assert (answer.nearest if answer else None) == nearest
