@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kb.record.data_folder import data_folder, record_path
+from kb.record.internal_modules import is_private
 from kb.record.packages import PACKAGES, Package, package_of_module
 from kb.record.ranges import VersionRange, decode, version_ranges
 from kb.record.rows import NameRow, message_key, parse_message, parse_module, parse_name
@@ -26,6 +27,7 @@ __all__ = [
     "open_record",
     "outermost_module",
     "recorded_packages",
+    "unclear_releases",
 ]
 
 _NAME = lazy_pattern(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -67,7 +69,7 @@ class NameHistory(NamedTuple):
     `versions` are the releases that were read, by their minor version. `kind` is one of class, function, variable, module. `defined_in` is the module
     that defines the name in the newest release that has it. `moved_to` lists modules where the name is in the newest release, if it is gone here.
     `removed` are the releases in which it does nothing but raise `removal`.
-    `is_dynamic` says that the module makes names at run time, so that the record may not see all of them.
+    `is_dynamic` says that the module makes names at run time, or imports some that the record leaves out, so that the record may not see all of them.
     """
 
     package: str
@@ -321,7 +323,7 @@ def name_history(qualified_name: str, package: str | None = None) -> NameHistory
         row.mask,
         resolved.module,
         definition,
-        is_dynamic=bool(module.dynamic),
+        is_dynamic=bool(module.dynamic or unclear_releases(record, module, first, row.mask)),
     )
 
 
@@ -355,6 +357,21 @@ def _history(
         ),
         is_dynamic=is_dynamic,
     )
+
+
+def unclear_releases(record: PackageRecord, module: ModuleRecord, name: str, mask: int) -> int:
+    """Return the releases, other than those in `mask`, in which a module of a private subpackage may import the name from its package.
+
+    The record leaves such imports out. Another module has to define the name then.
+    """
+    if not is_private(module.name):
+        return 0
+    elsewhere = 0
+    for other in record.definitions(name):
+        content = record.module(other) if other != module.name else None
+        row = record.row(content, name) if content else None
+        elsewhere |= row.mask if row else 0
+    return module.mask & ~mask & elsewhere
 
 
 def moved_to(record: PackageRecord, name: str, release: int | None = None) -> tuple[str, ...]:

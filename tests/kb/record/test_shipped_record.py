@@ -127,3 +127,9 @@ def test_a_name_that_only_raises_an_error_is_said_to():
 def test_a_name_that_no_release_has_gets_the_nearest_spelling(name, nearest):
     answer = explain_missing_name(name)
     assert (answer.nearest if answer else None) == nearest
+
+
+def test_a_module_of_a_private_subpackage_may_import_what_it_no_longer_defines():
+    """functorch._src.vmap imports its names from torch._functorch since torch 2.0, and the record leaves that out."""
+    assert name_history("functorch._src.vmap._flat_vmap").is_dynamic
+    assert explain_name_error("ImportError", "cannot import name '_flat_vmap' from 'functorch._src.vmap'") is None
