@@ -18,7 +18,7 @@ from webapp.highlighting import Line, difference
 from webapp.presenters import EntryView, view_entry, visible
 from webapp.snapshot import Answer, Match, Snapshot
 
-__all__ = ["AnswerView", "FrameView", "MatchView", "RecordView", "own_change", "view_answer"]
+__all__ = ["AnswerView", "FrameView", "MatchView", "RecordView", "own_change", "view_answer", "with_code"]
 
 _MAX_LINE = 400
 """Characters shown of a line of the paste."""
@@ -145,13 +145,13 @@ def _view_match(snapshot: Snapshot, match: Match, lang: Lang, *, is_equal: bool)
 def _view_record(record: RecordAnswer, lang: Lang) -> RecordView:
     has_history = record.kind == "name" and record.verdict not in ("never", "unknown")
     return RecordView(
-        text=_with_code(record.text(lang)),
+        text=with_code(record.text(lang)),
         address=record.address,
         history=record.name if has_history else "",
     )
 
 
-def _with_code(text: str) -> Markup:
+def with_code(text: str) -> Markup:
     """Return text as HTML with its code spans."""
     return Markup().join(
         Markup("<code>{}</code>").format(part) if number % 2 else Markup.escape(part)

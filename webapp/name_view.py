@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from markupsafe import Markup
+
+from kb.record.name_errors import explain_missing_name
 from kb.record.query import NameHistory
 from kb.record.ranges import VersionRange
-from kb.record.sentences import range_text
+from kb.record.sentences import answer_sentences, range_text
 from kb.text.languages import Lang
+from webapp.answer_view import with_code
 
-__all__ = ["NameView", "ReleaseMark", "name_document", "view_name"]
+__all__ = ["NameView", "ReleaseMark", "name_document", "view_missing_name", "view_name"]
 
 
 class ReleaseMark(NamedTuple):
@@ -44,6 +48,12 @@ class NameView(NamedTuple):
     first: str
     last: str
     releases: int
+
+
+def view_missing_name(name: str, lang: Lang) -> Markup:
+    """Return what the record says of a name that no release has, empty if that is nothing."""
+    answer = explain_missing_name(name)
+    return with_code(("" if lang == "zh" else " ").join(answer_sentences(answer, lang))) if answer else Markup()
 
 
 def view_name(history: NameHistory, lang: Lang) -> NameView:

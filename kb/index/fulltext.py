@@ -31,6 +31,7 @@ _MAX_POSTINGS = 6_000
 """The maximum number of postings read for one query."""
 
 _MAX_CACHED_TERMS = 1_000
+_MAX_CACHED_SLUGS = 1_000
 """The maximum number of terms whose postings are kept once read: 16 bytes a posting."""
 
 _MAX_TERMS = 60
@@ -91,6 +92,7 @@ class FullTextIndex:
             raise StorageError(f"{folder} cannot be read ({error})") from error
         self._vectors = vectors
         self._postings = lru_cache(_MAX_CACHED_TERMS)(partial(_read_postings, list(self._reader.leaf_readers())))
+        self._slug = lru_cache(_MAX_CACHED_SLUGS)(self._read_slug)
 
     def search(self, weights: Mapping[str, float], limit: int) -> list[Candidate]:
         """Return the entries with the highest BM25F scores for these terms, best first; equals in the order of their slugs.
@@ -101,20 +103,20 @@ class FullTextIndex:
         """
         frequencies = {term: count for term in weights if (count := self._vectors.document_frequency(term))}
         importance = {term: weights[term] * self._vectors.idf(term) for term in frequencies}
-        scores: dict[int, float] = {}
+        scores = [0.0] * self._reader.doc_count_all()
         room = _MAX_POSTINGS
         for term in sorted(importance, key=lambda term: (-importance[term], term))[:_MAX_TERMS]:
             room -= frequencies[term]
-            if room < 0 and scores:
+            if room < 0 and any(scores):
                 break
             weight = importance[term]
             for document, saturated in zip(*self._postings(term), strict=True):
-                scores[document] = scores.get(document, 0.0) + weight * saturated
-        least = min(nlargest(limit, scores.values()), default=0.0)
-        best = [(-score, self._slug(document)) for document, score in scores.items() if score >= least]
+                scores[document] += weight * saturated
+        least = min(nlargest(limit, scores), default=0.0)
+        best = [(-score, self._slug(document)) for document, score in enumerate(scores) if score and score >= least]
         return [Candidate(slug, -score) for score, slug in sorted(best)[:limit]]
 
-    def _slug(self, document: int) -> str:
+    def _read_slug(self, document: int) -> str:
         return str(self._reader.stored_fields(document)["slug"])
 
 

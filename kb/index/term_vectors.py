@@ -84,28 +84,28 @@ class Phrases:
             for term in phrase.terms:
                 self._containing.setdefault(term, []).append(number)
 
-    def overlaps(self, weights: Mapping[str, float]) -> list[float]:
-        """Return for each phrase the summed weights of its terms, divided by its norm."""
+    def sums(self, weights: Mapping[str, float]) -> list[float]:
+        """Return for each phrase the summed weights of its terms."""
         sums = [0.0] * len(self.phrases)
         for term, weight in weights.items():
             for number in self._containing.get(term, ()):
                 sums[number] += weight
-        return [total / (phrase.norm or 1.0) for total, phrase in zip(sums, self.phrases, strict=True)]
+        return sums
+
+    def overlaps(self, weights: Mapping[str, float]) -> list[float]:
+        """Return for each phrase the summed weights of its terms, divided by its norm."""
+        return [total / (phrase.norm or 1.0) for total, phrase in zip(self.sums(weights), self.phrases, strict=True)]
 
 
 class TermVectors:
     """Reads the terms of entries and the statistics of all terms."""
 
     def __init__(self, store: Store, size: int) -> None:
-        self._store = store
         self.idf = lru_cache(_MAX_CACHED_TERMS)(partial(_read_idf, store, size))
         """Returns the inverse document frequency of a term in nats, as in BM25; a term that no entry contains has the highest."""
         self._entry = lru_cache(_MAX_CACHED_ENTRIES)(partial(_read_entry, store, self.idf))
-
-    def document_frequency(self, term: str) -> int:
-        """Return the number of entries that contain the term."""
-        count: int = self._store.get("document_frequency", term) or 0
-        return count
+        self.document_frequency = lru_cache(_MAX_CACHED_TERMS)(partial(_read_frequency, store))
+        """Returns the number of entries that contain a term."""
 
     def message_idf(self, word: str) -> float:
         """Return the inverse document frequency, among messages, of a word of an error message."""
@@ -120,8 +120,13 @@ class TermVectors:
         return self._entry(slug)[1]
 
 
+def _read_frequency(store: Store, term: str) -> int:
+    count: int = store.get("document_frequency", term) or 0
+    return count
+
+
 def _read_idf(store: Store, size: int, term: str) -> float:
-    count = store.get("document_frequency", term) or 0
+    count = _read_frequency(store, term)
     return math.log(1 + (size - count + 0.5) / (count + 0.5))
 
 

@@ -5,10 +5,11 @@ The look-up is given up after a second. An index that is missing is built in the
 
 from __future__ import annotations
 
-import os
 import sys
 from threading import Lock
 from typing import NamedTuple
+
+from kb.integrations.one_answer import answering
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,9 +46,7 @@ def print_answer(error: Exception, *, said: bool) -> None:
     crash = answer_to(error)
     if _speaks.acquire(timeout=SECONDS):
         try:
-            if lines := _lines(crash, said):
-                sys.stderr.write("\n".join(lines) + "\n")
-                sys.stderr.flush()
+            _print(crash, said)
         finally:
             _speaks.release()
 
@@ -135,67 +134,35 @@ def _through_torch(text: str) -> bool:
     return False
 
 
-def _answered_by(slug: str) -> tuple[str, str]:
-    """Return which other process prints the whole answer, as what it is (`process` or `rank`) and its name; two empty strings if this one does.
+def _print(crash: CrashAnswer | None, said: bool) -> None:
+    """Print what there is to print of an answer on standard error."""
+    if crash is not None and crash.document is not None:
+        if not told(crash.document["id"]):
+            with answering(crash.document["id"]) as other:
+                _write(_lines(crash, crash.document, other))
+    elif said:
+        from kb.render.terminal import DIM, Style
 
-    The ranks that torchrun starts agree by a file beside those in which it collects the errors of one attempt: the first on this machine to ask answers.
-    torchrun removes that folder. Processes that multiprocessing forks agree by shared memory. Elsewhere rank 0 answers.
-    """
-    rank = os.environ.get("RANK", "0")
-    errors = os.environ.get("TORCHELASTIC_ERROR_FILE", "")
-    attempt = os.path.dirname(os.path.dirname(errors)) if errors else ""  # noqa: PTH120 - no pathlib here: it costs milliseconds
-    answering = "0"
-    if attempt:
-        answering = _first_rank(os.path.join(attempt, f"kb-{slug}"), rank)  # noqa: PTH118
-    elif processes := sys.modules.get("kb.integrations.processes"):
-        name = processes.answering_process(slug)
-        if name is not None:
-            return ("process", name) if name else ("", "")
-    return ("", "") if answering == rank else ("rank", answering)
+        later = "kb: no answer yet, its index is being built now; the next error has one (kb doctor tells why if not)"
+        _write([Style(sys.stderr)("kb has no entry for this error" if crash else later, DIM)])
 
 
-def _first_rank(path: str, rank: str) -> str:
-    """Return the first rank that wrote itself into the file, which is this one if there is no such file yet."""
-    try:
-        with open(path, "x", encoding="utf-8") as file:  # noqa: PTH123
-            file.write(rank)
-    except FileExistsError:
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123
-            return file.read() or "0"
-    except OSError:
-        return "0"
-    return rank
-
-
-def _lines(crash: CrashAnswer | None, said: bool) -> list[str]:
-    """Return what is printed of an answer on standard error."""
-    from kb.render.terminal import DIM, Style, size
+def _lines(crash: CrashAnswer, document: EntryDocument, other: tuple[str, str]) -> list[str]:
+    """Return the answer as it is printed on standard error; in brief if another process of several prints the whole of it."""
+    from kb.render.answer_text import answer_lines, short_lines
+    from kb.render.terminal import Style, size
 
     style = Style(sys.stderr)
     limit, rows = size(sys.stderr)
-    lines: list[str] = []
-    if crash is None:
-        if said:
-            lines = [
-                style(
-                    "kb: no answer yet, its index is being built now; the next error has one (kb doctor tells why if not)",
-                    DIM,
-                )
-            ]
-    else:
-        answer, document, text, context = crash
-        if document is None:
-            lines = [style("kb has no entry for this error", DIM)] if said else []
-        elif not told(document["id"]):
-            from kb.render.answer_text import answer_lines, short_lines
+    if any(other):
+        return ["", *short_lines(crash.answer, limit, style, lead="kb: ", other=other)]
+    room = None if rows is None else max(16, rows - ERROR_ROWS)
+    shown = answer_lines(
+        crash.answer, document, crash.text, limit, room, style, context=crash.context, lead="kb: ", evidence=False
+    )
+    return ["", *shown]
 
-            room = None if rows is None else max(16, rows - ERROR_ROWS)
-            other = _answered_by(document["id"])
-            if not any(other):
-                shown = answer_lines(
-                    answer, document, text, limit, room, style, context=context, lead="kb: ", evidence=False
-                )
-                lines = ["", *shown]
-            else:  # every process of a distributed run dies, and mostly of the same
-                lines = ["", *short_lines(answer, limit, style, lead="kb: ", other=other)]
-    return lines
+
+def _write(lines: list[str]) -> None:
+    sys.stderr.write("\n".join(lines) + "\n")
+    sys.stderr.flush()

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["explain", "install", "uninstall"]
 
+_STARTERS = frozenset(f"multiprocessing.popen_{method}" for method in ("spawn_posix", "spawn_win32", "forkserver"))
+"""The modules that multiprocessing imports when it is to spawn a process."""
+
 _on = False
-_at_fork = False
+_at_start = False
+_options: dict[str, bool] = {}
 _before: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
@@ -27,13 +31,19 @@ def install(*, main_thread: bool = True, warnings: bool = False, logging: bool =
     Without `main_thread` only those of other threads are answered. With `warnings` a warning that an entry explains is answered where it is shown, and
     with `logging` a traceback that is logged, as by `logging.exception`.
     """
-    global _on, _at_fork  # noqa: PLW0603 - one process has one excepthook
+    global _on, _at_start  # noqa: PLW0603 - one process has one excepthook
     import threading
 
     _on = True
-    if not _at_fork and hasattr(os, "register_at_fork"):
-        _at_fork = True
-        os.register_at_fork(before=_before_fork, after_in_child=_watch)
+    _options.update(main_thread=main_thread, warnings=warnings, logging=logging)
+    if not _at_start:
+        _at_start = True
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=_watch)
+        if _STARTERS.isdisjoint(sys.modules):
+            sys.meta_path.insert(0, _BeforeSpawning())
+        else:
+            _hand_on()
     if _is_spawned():
         _watch()
     if main_thread and sys.excepthook not in _before:
@@ -71,15 +81,22 @@ def explain(error: object, *, said: bool = False) -> None:
         pass
 
 
-def _before_fork() -> None:
-    """Prepare for processes that multiprocessing forks."""
-    if _on and "multiprocessing.util" in sys.modules:
-        try:
-            from kb.integrations.processes import share
+class _BeforeSpawning:
+    """A finder that finds nothing: it learns from an import that multiprocessing is about to spawn its first process."""
 
-            share()
-        except Exception:  # noqa: BLE001, S110 - a program is never made worse
-            pass
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
+        if name in _STARTERS:
+            _hand_on()
+
+
+def _hand_on() -> None:
+    """Install kb in processes that multiprocessing spawns, wherever the program installs it and also if `python -m kb` does."""
+    try:
+        from kb.integrations.processes import install_where_spawned
+
+        install_where_spawned(lambda: _options if _on else None)
+    except Exception:  # noqa: BLE001, S110 - a program is never made worse
+        pass
 
 
 def _is_spawned() -> bool:

@@ -42,11 +42,15 @@ _MAX_TENSORS = 20
 
 
 class Tensor(BaseModel):
-    """A tensor at the failing line, as the program prints it."""
+    """A tensor at the failing line, as the program prints it, or something else that the line works on."""
 
     name: str = Field(description="as the program writes it, such as self.weight", max_length=200)
-    shape: list[int] = Field(description="such as [4, 3, 32, 32]", max_length=64)
-    dtype: str = Field(default="", description="such as float32", max_length=40)
+    kind: Literal["tensor", "array", "sequence", "module", "layer"] = Field(
+        default="tensor",
+        description="what it is: an array of NumPy, a list or tuple of tensors, a module, or a layer, which is a module with a weight of its own",
+    )
+    shape: list[int] | None = Field(default=None, description="such as [4, 3, 32, 32]", max_length=64)
+    dtype: str = Field(default="", description="such as float32; of a module, of its parameters", max_length=40)
     device: str = Field(default="", description="such as cuda:0", max_length=40)
     requires_grad: bool = Field(default=False, description="whether it requires a gradient")
 
@@ -74,14 +78,17 @@ def lookup(
     language: Annotated[Literal["en", "zh"] | None, _LANGUAGE] = None,
     tensors: Annotated[
         list[Tensor] | None,
-        Field(description="the tensors of the failing expression, if they are known", max_length=_MAX_TENSORS),
+        Field(
+            description="the tensors and modules of the failing expression, if they are known", max_length=_MAX_TENSORS
+        ),
     ] = None,
 ) -> str:
     """Find the cause and a proven fix of a PyTorch error, warning or silently wrong result.
 
     Returns how sure the match is (exact or likely) and why, what to do, the causes with their changes, how to tell them apart, and a failing
     and a working program.
-    With the tensors of the failing expression it says which one does not fit. Where it is certain, the change is shown on the program's own line.
+    With the tensors and modules of the failing expression it says which one does not fit, and it can show more changes on the program's own line,
+    which it does only where they are certain.
     A program that runs under `python -m kb` prints its tensors below the traceback by itself.
     Says so when there is no entry; what is then listed as related answers something else. Errors about names, arguments and versions also get
     what the released packages say: since when and until when a name exists, and what to install.
@@ -102,7 +109,7 @@ def lookup(
     case = case_named(document, choice.case) if choice.case else None
     lines = [
         *_why(answer),
-        *_in_program(answer, document, choice, tensors or []),
+        *_in_program(answer, document, choice, _context(answer, tensors) if tensors else None),
         *_record(answer),
         *_fits(document, choice, answer.lang),
         "",
@@ -150,12 +157,13 @@ def _why(answer: Answer) -> Iterator[str]:
         yield f"Look first at {frame.file}:{frame.line}: `{frame.code}`"
 
 
-def _in_program(answer: Answer, document: EntryDocument, choice: CauseChoice, tensors: list[Tensor]) -> Iterator[str]:
+def _in_program(
+    answer: Answer, document: EntryDocument, choice: CauseChoice, context: CrashContext | None
+) -> Iterator[str]:
     """Yield which of the tensors does not fit, and the change of the line at which the program failed."""
-    context = _context(answer, tensors) if tensors else None
     if mismatch := entry_mismatch(document, context):
         yield mismatch.sentence[answer.lang]
-    if change := own_line_change(answer, document, choice):
+    if change := own_line_change(answer, document, choice, context):
         yield from (f"{change.file}:{change.line}", "", "```diff", *change.diff, "```")
 
 
@@ -163,20 +171,21 @@ def _context(answer: Answer, tensors: list[Tensor]) -> CrashContext:
     """Return the tensors as what the failing line of the traceback had in its hands."""
     pasted = next((error for error in answer.errors if error.frame), None)
     code = pasted.frame.code if pasted and pasted.frame else ""
-    operands = [
-        Operand(
-            tensor.name,
-            "tensor",
-            "Tensor",
-            shape=tuple(tensor.shape),
-            dtype=tensor.dtype.removeprefix("torch."),
-            device=tensor.device,
-            requires_grad=tensor.requires_grad,
-        )
-        for tensor in tensors
-    ]
     message = answer.errors[0].message if answer.errors else ""
-    return CrashContext(Expression("", 0, (code,), 0, len(code)), tuple(operands), message=message)
+    return CrashContext(Expression("", 0, (code,), 0, len(code)), tuple(map(_operand, tensors)), message=message)
+
+
+def _operand(given: Tensor) -> Operand:
+    return Operand(
+        given.name,
+        "module" if given.kind == "layer" else given.kind,
+        "Tensor" if given.kind == "tensor" else "",
+        shape=None if given.shape is None else tuple(given.shape),
+        dtype=given.dtype.removeprefix("torch."),
+        device=given.device,
+        requires_grad=given.requires_grad,
+        has_weight=given.kind == "layer",
+    )
 
 
 def _record(answer: Answer) -> Iterator[str]:

@@ -8,7 +8,7 @@ from kb.record.judgement import candidate_records, judge
 from kb.record.name_answer import NameAnswer, PasteFacts
 from kb.record.packages import package_of_module
 from kb.record.parameters import parse_signature
-from kb.record.query import PackageRecord, Resolved
+from kb.record.query import PackageRecord, Resolved, outermost_module
 from kb.text.name_questions import NameQuestion
 
 __all__ = ["explain_arguments"]
@@ -81,9 +81,7 @@ def _judge(
     resolved = _with_signature(record, module, name, method)
     if resolved is None or (not question.owner and not _is_class(record, module, name, method)):
         return None
-    if "." not in called and any(
-        (other := record.resolve(top, name)) and other != resolved for top in record.package.modules
-    ):
+    if "." not in called and _is_another(record, module, name):
         return None
     qualified = ".".join(filter(None, (module, name, method)))
     row = resolved.row
@@ -98,7 +96,17 @@ def _judge(
     else:
         enough = _releases_taking(row.signatures, question.given - (1 if method or row.kind == "c" else 0))
         answer = judge(record, "count", qualified, enough, row, facts, str(question.given)) if enough else None
-    return answer if answer is not None and answer.verdict in ("removed", "newer") else None
+    if answer is None or answer.verdict not in ("removed", "newer"):
+        return None
+    written = outermost_module(record, module, name, 1 << (len(record.versions) - 1))
+    return answer._replace(name=".".join(filter(None, (written, name, method))))
+
+
+def _is_another(record: PackageRecord, module: str, name: str) -> bool:
+    """Return whether the package itself has the name for something else than the module has."""
+    meant = record.resolve(module, name)
+    others = (record.resolve(top, name) for top in record.package.modules)
+    return any(other[:2] != meant[:2] for other in others if meant and other)
 
 
 def _is_class(record: PackageRecord, module: str, name: str, method: str) -> bool:

@@ -46,7 +46,12 @@ def judge(
         if release is None and kind not in ("name", "module"):
             return None
         replacement = replacement_of(name, row, parameter)
-        return base._replace(verdict="present", replacement=replacement.name, replacement_source=replacement.source)
+        return base._replace(
+            verdict="present",
+            replacement=replacement.name,
+            replacement_source=replacement.source,
+            raising=record.ranges(row.removed & mask) if row and kind == "name" else (),
+        )
     if earlier:
         before = tuple(part for part in ranges if part.gone and record.lines.index(part.until) < at)
         last = before[-1]

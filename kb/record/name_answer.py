@@ -58,7 +58,7 @@ class NameAnswer(NamedTuple):
 
     `kind` is name, module, member, keyword, required or count. `name` is the qualified name; `parameter` is set for kinds keyword and required.
     `version` is the reader's release, if the paste shows it. `pin` is a requirement that brings the name back. `moved_to` are modules that have it
-    today.
+    today. `raising` are the releases in which a name that is present does nothing but raise an error.
     """
 
     verdict: str
@@ -78,4 +78,5 @@ class NameAnswer(NamedTuple):
     replacement_source: str = ""
     notice: str = ""
     nearest: tuple[str, ...] = ()
+    raising: tuple[VersionRange, ...] = ()
     asker: Asker | None = None

@@ -9,11 +9,11 @@ from kb.record.internal_modules import is_internal, is_private, is_test
 from kb.record.judgement import candidate_records, judge, predates_the_record, shown_release, shown_version
 from kb.record.name_answer import Facts, NameAnswer, PasteFacts
 from kb.record.packages import package_of_module
-from kb.record.query import PackageRecord, moved_to, open_record
+from kb.record.query import PackageRecord, is_dotted_name, moved_to, open_record, unclear_releases
 from kb.record.standard_library import is_standard_name
 from kb.text.name_questions import NameQuestion, read_name_error
 
-__all__ = ["explain_name_error"]
+__all__ = ["explain_missing_name", "explain_name_error"]
 
 _MAX_CANDIDATES = 12
 """How many definitions of the same bare name are compared."""
@@ -37,6 +37,16 @@ def explain_name_error(error_type: str, message: str, facts: PasteFacts | None =
     return explain_arguments(question, facts)
 
 
+def explain_missing_name(name: str) -> NameAnswer | None:
+    """Return what the record says of a dotted name that no release has: where it is instead, or what is spelled like it."""
+    owner = name.rpartition(".")[0]
+    known = package_of_module(owner) if is_dotted_name(name) and owner else None
+    record = open_record(known.name) if known else None
+    if record is None or record.module(owner) is None:
+        return None
+    return _never(record, "name", name, Facts())
+
+
 def _about_module(question: NameQuestion, facts: PasteFacts) -> NameAnswer | None:
     """Answer for a module, or for a name of a module."""
     if question.kind == "module":
@@ -58,6 +68,8 @@ def _about_module(question: NameQuestion, facts: PasteFacts) -> NameAnswer | Non
         mask = submodule.mask
     if not mask:
         return None if module is None else _never(record, question.kind, qualified, facts)
+    if module is not None and question.kind == "name" and unclear_releases(record, module, name, mask):
+        return None
     definition = record.resolve(owner, name) if row else None
     notice_row = definition.row if definition else row
     release = shown_release(record, facts)
@@ -81,6 +93,8 @@ def _missing_module(record: PackageRecord, name: str, facts: PasteFacts) -> Name
         return None
     row = record.row(module, last)
     if row is not None and row.kind != "m":
+        if unclear_releases(record, module, last, row.mask):
+            return None
         return judge(record, "name", name, row.mask, row, facts)
     return _never(record, "module", name, facts)
 

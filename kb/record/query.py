@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kb.record.data_folder import data_folder, record_path
+from kb.record.internal_modules import is_private
 from kb.record.packages import PACKAGES, Package, package_of_module
 from kb.record.ranges import VersionRange, decode, version_ranges
 from kb.record.rows import NameRow, message_key, parse_message, parse_module, parse_name
@@ -21,9 +22,12 @@ __all__ = [
     "PackageRecord",
     "ParameterHistory",
     "Resolved",
+    "is_dotted_name",
     "name_history",
     "open_record",
+    "outermost_module",
     "recorded_packages",
+    "unclear_releases",
 ]
 
 _NAME = lazy_pattern(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -65,7 +69,7 @@ class NameHistory(NamedTuple):
     `versions` are the releases that were read, by their minor version. `kind` is one of class, function, variable, module. `defined_in` is the module
     that defines the name in the newest release that has it. `moved_to` lists modules where the name is in the newest release, if it is gone here.
     `removed` are the releases in which it does nothing but raise `removal`.
-    `is_dynamic` says that the module makes names at run time, so that the record may not see all of them.
+    `is_dynamic` says that the module makes names at run time, or imports some that the record leaves out, so that the record may not see all of them.
     """
 
     package: str
@@ -280,12 +284,17 @@ def split_name(record: PackageRecord, dotted: str) -> tuple[ModuleRecord, str] |
     return None
 
 
+def is_dotted_name(text: str) -> bool:
+    """Return whether a text is a name, or several with dots between them."""
+    return len(text) <= _MAX_NAME and _NAME.fullmatch(text) is not None
+
+
 def name_history(qualified_name: str, package: str | None = None) -> NameHistory | None:
     """Return the history of `package.module.name`, of a class's member, or of a module; None if no release of the record has it.
 
     `package` is the distribution's name, and is needed only where it does not follow from the first part of the name.
     """
-    if len(qualified_name) > _MAX_NAME or not _NAME.fullmatch(qualified_name):
+    if not is_dotted_name(qualified_name):
         return None
     known = PACKAGES.get(package) if package else package_of_module(qualified_name)
     record = open_record(known.name) if known else None
@@ -314,7 +323,7 @@ def name_history(qualified_name: str, package: str | None = None) -> NameHistory
         row.mask,
         resolved.module,
         definition,
-        is_dynamic=bool(module.dynamic),
+        is_dynamic=bool(module.dynamic or unclear_releases(record, module, first, row.mask)),
     )
 
 
@@ -350,8 +359,23 @@ def _history(
     )
 
 
+def unclear_releases(record: PackageRecord, module: ModuleRecord, name: str, mask: int) -> int:
+    """Return the releases, other than those in `mask`, in which a module of a private subpackage may import the name from its package.
+
+    The record leaves such imports out. Another module has to define the name then.
+    """
+    if not is_private(module.name):
+        return 0
+    elsewhere = 0
+    for other in record.definitions(name):
+        content = record.module(other) if other != module.name else None
+        row = record.row(content, name) if content else None
+        elsewhere |= row.mask if row else 0
+    return module.mask & ~mask & elsewhere
+
+
 def moved_to(record: PackageRecord, name: str, release: int | None = None) -> tuple[str, ...]:
-    """Return other modules that define a class or a function of the same name in a release (default: the newest), public ones first."""
+    """Return other modules that have a class or a function of the same name in a release (default: the newest), public ones first."""
     bit = 1 << (len(record.versions) - 1 if release is None else release)
     owner, _, last = name.rpartition(".")
     modules = []
@@ -359,6 +383,19 @@ def moved_to(record: PackageRecord, name: str, release: int | None = None) -> tu
         content = record.module(module) if module != owner else None
         row = record.row(content, last) if content else None
         if row is not None and row.mask & bit:
-            modules.append(module)
+            modules.append(outermost_module(record, module, last, bit))
     modules.sort(key=lambda module: ("._" in module, module.count("."), module))
-    return tuple(modules[:3])
+    return tuple(dict.fromkeys(modules))[:3]
+
+
+def outermost_module(record: PackageRecord, module: str, name: str, bit: int) -> str:
+    """Return the outermost of the packages around a module that offers what the module defines: `torch.nn` for `torch.nn.modules.conv`."""
+    ends = [end for end, character in enumerate(module) if character == "."]
+    for parent in (module[:end] for end in ends):
+        content = record.module(parent)
+        row = record.row(content, name) if content else None
+        if row is not None and row.mask & bit:
+            resolved = record.resolve(parent, name)
+            if resolved is not None and resolved[:2] == (module, name):
+                return parent
+    return module

@@ -36,7 +36,9 @@ _SAID = {
         "present": "{release} has {thing}. Python read another file: a second installation, or a file of yours that is named like the package.",
         "always present": "{thing} is in every release of {package} that kb has read. Python may read another file, such as a second or broken "
         "installation or a file of yours with the package's name. Some builds and systems leave parts out.",
+        "raising": "It does nothing but raise an error {ranges}.",
         "moved": "It is now in {modules}: `from {first} import {last}`.",
+        "elsewhere": "It is in {modules}: `from {first} import {last}`.",
         "replacement": "Use `{replacement}` instead.",
         "restore": "To run the old code as it is, install `{pin}`.",
         "nearest": "Did you mean {names}?",
@@ -81,7 +83,9 @@ _SAID = {
         "present": "{release} 里有 {thing}，说明 Python 导入的不是它：可能装了两份，也可能你自己的某个文件和这个包重名。",
         "always present": "kb 读过的每个 {package} 版本里都有 {thing}。Python 导入的可能不是它：装了两份、没装完整，或者你自己的某个文件和这个包重名。"
         "另外，有些系统或自编译的版本会少一部分内容。",
+        "raising": "不过在 {ranges}里，它只会抛出错误。",
         "moved": "它现在在 {modules} 里：`from {first} import {last}`。",
+        "elsewhere": "它在 {modules} 里：`from {first} import {last}`。",
         "replacement": "请改用 `{replacement}`。",
         "restore": "不想改代码的话，可以安装 `{pin}`。",
         "nearest": "是不是想写 {names}？",
@@ -148,11 +152,14 @@ def _sentences(answer: NameAnswer, lang: Lang) -> Iterator[str]:
     ranges = range_text(answer.ranges, lang) if answer.ranges else ""
     release = f"{answer.package} {answer.version}".rstrip()
     yield said[key].format(**answer._asdict() | {"thing": thing, "ranges": ranges, "release": release})
+    if answer.raising:
+        yield said["raising"].format(ranges=range_text(answer.raising, lang))
     if answer.replacement:
         yield said["replacement"].format(replacement=answer.replacement)
     if answer.moved_to:
         modules = said["comma"].join(f"`{module}`" for module in answer.moved_to)
-        yield said["moved"].format(modules=modules, first=answer.moved_to[0], last=answer.name.rpartition(".")[2])
+        key = "moved" if answer.verdict == "removed" else "elsewhere"
+        yield said[key].format(modules=modules, first=answer.moved_to[0], last=answer.name.rpartition(".")[2])
     if answer.nearest and not answer.moved_to:
         yield said["nearest"].format(names=said["comma"].join(f"`{name}`" for name in answer.nearest))
     if answer.asker is not None:

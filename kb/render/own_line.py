@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kb.inspection.operands import Operand
     from kb.render.cause_choice import CauseChoice
     from kb.search.answer import Answer
+    from kb.templates.code_change import CodeChange
 
 __all__ = ["OwnLine", "own_line_change"]
 
@@ -38,29 +39,33 @@ class OwnLine(NamedTuple):
 def own_line_change(
     answer: Answer, document: EntryDocument, choice: CauseChoice, context: CrashContext | None = None
 ) -> OwnLine | None:
-    """Return the change of the line at which the reader's program failed, or None where none is certain."""
+    """Return the change of the line at which the reader's program failed, or None where none is certain.
+
+    A context without a file is what somebody else says of the operands: where the expression begins and ends on the line is not known then.
+    """
     if answer.matches[0].confidence != "exact" or not document["edits"]:
         return None
     items = document["items"]["en"]
     cases = items[choice.item]["cases"] if choice.clue else [case for item in items for case in item["cases"]]
     for edit in document["edits"]:
         if edit["case"] in cases and edit["message"] in answer.matches[0].evidence.template:
-            change = _in_program(edit, answer, context) if context else _in_paste(edit, answer)
+            is_running = context and context.expression.file
+            change = _in_program(edit, answer, context) if context and is_running else _in_paste(edit, answer, context)
             if change is not None:
                 return change
     return None
 
 
-def _in_paste(edit: EditDocument, answer: Answer) -> OwnLine | None:
-    """Return the change of the line that the traceback shows. What its names are cannot be told from it."""
+def _in_paste(edit: EditDocument, answer: Answer, context: CrashContext | None) -> OwnLine | None:
+    """Return the change of the line that the traceback shows. What its names are cannot be told from it, only from a context."""
     frame = next((error.frame for error in answer.errors if error.frame), None)
-    if frame is None or not frame.code or edit["where"]:
+    if frame is None or not frame.code or (edit["where"] and context is None):
         return None
     from kb.templates.code_change import change_code, compile_pattern
 
     pattern = compile_pattern(edit["before"], edit["after"])
     change = change_code(pattern, frame.code, answer.matches[0].evidence.values)
-    if change is None:
+    if change is None or not _fits(edit, change, context):
         return None
     return OwnLine(frame.file, frame.line, (frame.code,), tuple(change.code.split("\n")), edit["case"])
 
@@ -74,14 +79,17 @@ def _in_program(edit: EditDocument, answer: Answer, context: CrashContext) -> Ow
     values = answer.matches[0].evidence.values
     lines = "\n".join(expression.lines)
     change = change_code(pattern, lines, values, (expression.start, expression.end))
-    if change is None:
-        return None
-    operands = {operand.name: operand for operand in context.everything}
-    if not all(_is(kind, operands.get(change.names[name])) for name, kind in edit["where"].items()):
+    if change is None or not _fits(edit, change, context):
         return None
     both = textwrap.dedent(f"{lines}\n{change.code}").split("\n")
     count = len(expression.lines)
     return OwnLine(expression.file, expression.line, tuple(both[:count]), tuple(both[count:]), edit["case"])
+
+
+def _fits(edit: EditDocument, change: CodeChange, context: CrashContext | None) -> bool:
+    """Tell whether the names that the change is about are what it needs them to be."""
+    operands = {operand.name: operand for operand in context.everything} if context else {}
+    return all(_is(kind, operands.get(change.names[name])) for name, kind in edit["where"].items())
 
 
 def _is(kind: str, operand: Operand | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from kb.index.reader import Index
 from kb.index.term_vectors import SATURATION, Phrase
@@ -66,43 +66,49 @@ class _Comparison:
         self._has_errors = bool(reading.errors)
         self._importance = query.importance
         self._squared = {term: weight * index.vectors.idf(term) for term, weight in query.importance.items()}
+        self._by_importance = sorted(query.importance, key=lambda term: -query.importance[term])
         self._length = math.hypot(*query.importance.values())
         self._total = sum(query.importance.values())
         cause = reading.root_cause()
         words = message_terms(cause.message[:400]) if cause else set()
-        self._message = {word: index.vectors.message_idf(word) ** 2 for word in words}
+        self._message = {word: index.vectors.message_idf(word) ** 2 for word in sorted(words)}
         self._message_total = sum(self._message.values())
 
     def features(self, slug: str, bm25: float) -> Features:
         phrases = self._vectors.phrases(slug)
-        message = coverage = paraphrase = 0.0
-        overlaps = zip(
-            phrases.phrases, phrases.overlaps(self._importance), phrases.overlaps(self._squared), strict=True
+        message = coverage = product = 0.0
+        sums = zip(
+            phrases.phrases,
+            phrases.sums(self._importance),
+            phrases.sums(self._squared),
+            phrases.sums(self._message),
+            strict=True,
         )
-        for phrase, covered, product in overlaps:
+        for phrase, covered, squared, common in sums:
             if phrase.field != "message":
-                coverage = max(coverage, covered)
-                paraphrase = max(paraphrase, product / (self._length or 1.0))
-            elif self._message:
-                message = max(message, _message_similarity(self._message, self._message_total, phrase))
+                if covered:
+                    norm = phrase.norm or 1.0
+                    coverage = max(coverage, covered / norm)
+                    product = max(product, squared / norm)
+            elif common:
+                message = max(message, _message_similarity(common, self._message_total, phrase))
         vector = self._vectors.vector(slug)
-        shared = sorted((term for term in self._importance if term in vector), key=lambda term: -self._importance[term])
+        shared = [term for term in self._by_importance if term in vector]
         return Features(
             slug,
             bm25,
             self._total,
             message,
             coverage,
-            paraphrase,
+            product / (self._length or 1.0),
             tuple(shared),
             sum(self._importance[term] for term in shared) / (self._total or 1.0),
             model().popularity.get(slug, 0),
-            self._index.summary(slug)["kind"] in ("silent", "symptom"),
+            self._index.kind(slug) in ("silent", "symptom"),
             self._has_errors,
         )
 
 
-def _message_similarity(information: Mapping[str, float], total: float, message: Phrase) -> float:
+def _message_similarity(common: float, total: float, message: Phrase) -> float:
     """Return the share of an entry's message that the error contains, by squared information; what the error says beyond it counts a little."""
-    common = sum(information[word] for word in message.terms if word in information)
     return common / (message.norm + EXCESS_WEIGHT * (total - common) or 1.0)

@@ -52,3 +52,13 @@ def test_a_name_that_only_raises_says_so_with_the_message(client):
     page = client.get("/api/torch.symeig")
     assert '<li class="removed"' in page.text
     assert "now removed" in page.text
+
+
+@pytest.mark.parametrize(
+    ("lang", "said"), [("en", "Did you mean <code>Softmax</code>"), ("zh", "是不是想写 <code>Softmax</code>")]
+)
+def test_a_name_that_is_misspelt_is_a_page_with_the_nearest_spelling(client, lang, said):
+    page = client.get(f"/api/torch.nn.Sofmax?lang={lang}")
+    assert page.status_code == 404
+    assert said in page.text
+    assert "Did you mean `Softmax`" in client.get("/api/v1/names/torch.nn.Sofmax").text

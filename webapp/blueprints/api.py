@@ -10,7 +10,9 @@ from typing import Any, cast
 from flask import Blueprint, Response, abort, jsonify, request, url_for
 
 from kb.corpus.entry import KINDS
+from kb.record.name_errors import explain_missing_name
 from kb.record.query import name_history
+from kb.record.sentences import answer_sentences
 from kb.text.languages import LANGUAGES, Lang
 from webapp.errors import problem
 from webapp.lookups import look_up
@@ -100,7 +102,9 @@ def name(name: str) -> Response:
     """Return which releases of a package have a name, and its parameters."""
     history = name_history(name)
     if history is None:
-        abort(404, "no release that kb has read has that name")
+        said = explain_missing_name(name)
+        text = " ".join(answer_sentences(said, "en")) if said else "no release that kb has read has that name"
+        abort(404, text)
     return _revalidated(jsonify(name_document(history)))
 
 

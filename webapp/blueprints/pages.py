@@ -14,7 +14,7 @@ from webapp.caching import revalidated_page
 from webapp.i18n import HTML_LANG, current_language, requested_language, use_language
 from webapp.limiting import client_key
 from webapp.lookups import look_up
-from webapp.name_view import view_name
+from webapp.name_view import view_missing_name, view_name
 from webapp.presenters import view_changes, view_entry
 from webapp.same_origin import require_same_origin
 from webapp.services import current_snapshot, services
@@ -146,7 +146,9 @@ def name(name: str) -> Response:
     """The releases of a package that have a name such as torch.symeig: since when, until when, with which parameters."""
     history = name_history(name)
     if history is None:
-        response = revalidated_page(render_template("name.html", name=name, view=None, packages=recorded_packages()))
+        said = view_missing_name(name, current_language())
+        page = render_template("name.html", name=name, view=None, said=said, packages=recorded_packages())
+        response = revalidated_page(page)
         response.status_code = 404
         return response
     return revalidated_page(render_template("name.html", name=name, view=view_name(history, current_language())))

@@ -8,7 +8,7 @@ from typing import Any
 
 from kb.cli.common import Failure, Style, language, make_parser, width
 from kb.record.query import NameHistory, name_history, open_record, recorded_packages
-from kb.text.languages import LANGUAGES
+from kb.text.languages import LANGUAGES, Lang
 
 _EPILOG = """\
   kb api torch.symeig
@@ -35,9 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the history; a name that no release has is a failure."""
     history = name_history(arguments.name, arguments.package) or _by_bare_name(arguments.name)
     if history is None:
-        raise Failure(
-            f"no release that kb has read has {arguments.name!r}; the packages are {', '.join(recorded_packages())}"
-        )
+        raise Failure(_missing(arguments.name, language(arguments.lang) or "en"))
     if arguments.json:
         print(json.dumps(history_data(history), ensure_ascii=False))
         return 0
@@ -45,6 +43,17 @@ def run(arguments: argparse.Namespace) -> int:
 
     print("\n".join(history_lines(history, width(), Style(), language(arguments.lang) or "en")))
     return 0
+
+
+def _missing(name: str, lang: Lang) -> str:
+    """Return what can be said of a name that no release has."""
+    from kb.record.name_errors import explain_missing_name
+    from kb.record.sentences import answer_sentences
+
+    answer = explain_missing_name(name)
+    if answer is not None:
+        return ("" if lang == "zh" else " ").join(answer_sentences(answer, lang))
+    return f"no release that kb has read has {name!r}; the packages are {', '.join(recorded_packages())}"
 
 
 def history_data(history: NameHistory) -> dict[str, Any]:

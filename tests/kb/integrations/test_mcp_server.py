@@ -84,6 +84,24 @@ def test_the_tensors_of_the_failing_line_and_the_change_of_that_line_are_passed_
     assert "train.py:7\n\n```diff\n-flat = y.view(2, -1)\n+flat = y.reshape(2, -1)\n```" in line
 
 
+def test_a_change_that_depends_on_what_a_name_is_needs_to_be_told():
+    text = (
+        'Traceback (most recent call last):\n  File "train.py", line 7, in <module>\n    out = model(ids)\n'
+        "RuntimeError: mat1 and mat2 must have the same dtype, but got Float and Half"
+    )
+    ids = {"name": "ids", "shape": [2, 4], "dtype": "float32"}
+    model = {"name": "model", "dtype": "float16"}
+    change = "-out = model(ids)\n+out = model(ids.to(model.weight.dtype))"
+    _, answers = ask(
+        ("lookup", {"text": text}),
+        ("lookup", {"text": text, "tensors": [ids]}),
+        ("lookup", {"text": text, "tensors": [ids, model | {"kind": "module"}]}),
+        ("lookup", {"text": text, "tensors": [ids, model | {"kind": "layer"}]}),
+    )
+    assert [change in answer for _, answer in answers] == [False, False, False, True]
+    assert "`ids` is float32; `model` is float16." in answers[3][1]
+
+
 def test_in_chinese_and_what_has_no_entry():
     _, [(_, chinese), (_, none)] = ask(
         ("lookup", {"text": MESSAGE, "language": "zh"}), ("lookup", {"text": "xyzzy plugh"})

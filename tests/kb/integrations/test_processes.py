@@ -1,6 +1,8 @@
 """Processes of multiprocessing: what they die of is answered below their traceback, once where they agree, and nothing else changes."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +34,18 @@ def work(barrier):
     raise ValueError(MESSAGE)
 """
 
+KILLED = """
+def work(barrier):
+    import os, signal, time
+    from kb.integrations.one_answer import answering
+    first = multiprocessing.current_process().name.endswith("1")
+    if not first: barrier.wait()
+    with answering("some-entry") as other:
+        if first: barrier.wait(); time.sleep(.3); os.kill(os.getpid(), signal.SIGKILL)
+        print(other, flush=True)
+"""
+METHODS = ["fork", "spawn", "forkserver"]
+
 
 @pytest.fixture(autouse=True)
 def _index(tmp_path_factory, monkeypatch):
@@ -52,15 +66,61 @@ def run(folder, *, method="fork", count=1, work=DIES, before="import kb; kb.inst
     return done.stdout, done.stderr
 
 
-def test_of_processes_that_die_of_the_same_one_answers_and_the_others_name_it(tmp_path):
-    out, err = run(tmp_path, count=3)
+@pytest.mark.parametrize(
+    ("before", "arguments"),
+    [
+        ("import kb; kb.install()", ()),
+        ("if __name__ == '__main__': import kb; kb.install()", ()),
+        ("if __name__ == '__main__': multiprocessing.get_context('spawn').Lock(); import kb; kb.install()", ()),
+        ("", ("-m", "kb")),
+    ],
+    ids=["installed everywhere", "installed in the main process", "installed late", "run by kb"],
+)
+@pytest.mark.parametrize("method", METHODS)
+def test_of_processes_that_die_of_the_same_one_answers_and_the_others_name_it(tmp_path, method, before, arguments):
+    out, err = run(tmp_path, method=method, count=3, before=before, arguments=arguments)
     assert out == "[1, 1, 1]\n"
     assert err.count("ValueError: ") == 3
     assert err.count("What to change") == 1
     assert err.count("prints the whole answer; kb show batchnorm-one-value-per-channel") == 2
     names = {line.split()[0] for line in err.splitlines() if "prints the whole answer" in line}
     assert len(names) == 1
-    assert names < {"ForkProcess-1", "ForkProcess-2", "ForkProcess-3"}
+    assert re.fullmatch(r"(Fork|Spawn|ForkServer)Process-[1-3]", *names)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_second_run_of_the_program_answers_again(tmp_path, method):
+    for _ in range(2):
+        assert run(tmp_path, method=method)[1].count("What to change") == 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_next_process_answers_if_the_one_that_answers_is_killed(tmp_path, method):
+    out, _ = run(tmp_path, method=method, count=2, work=KILLED)
+    assert out == "('', '')\n[-9, 0]\n"
+
+
+def test_nothing_is_left_but_one_small_file_in_the_cache(tmp_path, monkeypatch):
+    cache, temporary = tmp_path / "cache", tmp_path / "temporary"
+    temporary.mkdir()
+    shutil.copytree(Path(open_index().folder).parent, cache / Path(open_index().folder).parent.name)
+    monkeypatch.setenv("KB_CACHE", str(cache))
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    before = set(cache.iterdir())
+    for method in METHODS:
+        run(tmp_path, method=method, count=2)
+        run(tmp_path, method=method, count=2, work=KILLED)
+    assert set(cache.iterdir()) - before == {cache / "answering"}
+    assert (cache / "answering").stat().st_size <= 1 << 14
+    assert not [name for name in temporary.iterdir() if "pymp-" not in name.name]
+
+
+def test_where_no_file_can_be_written_each_process_answers(tmp_path, monkeypatch):
+    cache = tmp_path / "cache"
+    shutil.copytree(Path(open_index().folder).parent, cache / Path(open_index().folder).parent.name)
+    (cache / "answering").symlink_to("/nowhere/at/all")
+    monkeypatch.setenv("KB_CACHE", str(cache))
+    assert run(tmp_path, count=2)[1].count("What to change") == 2
 
 
 def test_the_traceback_of_a_process_is_as_without_kb_and_the_answer_stands_below_it(tmp_path):
@@ -72,11 +132,20 @@ def test_the_traceback_of_a_process_is_as_without_kb_and_the_answer_stands_below
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
-def test_a_process_that_is_not_forked_answers_where_the_program_installs_kb(tmp_path, method):
-    _, err = run(tmp_path, method=method)
-    assert err.count("What to change") == 1
+def test_a_process_that_is_spawned_runs_where_kb_cannot_be_imported(tmp_path, method):
+    before = (
+        "if __name__ == '__main__':\n"
+        "    import kb, os\n"
+        "    kb.install()\n"
+        "    os.environ['PYTHONPATH'] = ''\n"
+        "    sys.path[:] = [part for part in sys.path if not os.path.isdir(os.path.join(part, 'kb'))]\n"
+    )
+    out, err = run(tmp_path, method=method, before=before, arguments=("-S",))
+    assert out == "[1]\n"
+    assert err.endswith(f"ValueError: {MESSAGE}\n")
 
 
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     "work",
     [
@@ -87,8 +156,8 @@ def test_a_process_that_is_not_forked_answers_where_the_program_installs_kb(tmp_
     ],
     ids=["ends", "exits", "dies of what no entry explains", "prints what it survives"],
 )
-def test_a_process_that_has_no_answer_is_as_without_kb(tmp_path, work):
-    assert run(tmp_path, work=work) == run(tmp_path, work=work, before="")
+def test_a_process_that_has_no_answer_is_as_without_kb(tmp_path, work, method):
+    assert run(tmp_path, work=work, method=method) == run(tmp_path, work=work, method=method, before="")
 
 
 def test_after_uninstall_processes_are_silent(tmp_path):

@@ -97,8 +97,48 @@ PROGRAMS = {
     "pickling": "import pickle\nclass A: pass\nprint(type(pickle.loads(pickle.dumps(A()))) is A)",
     "temporary files": "import tempfile\nwith tempfile.TemporaryFile() as f: f.write(b'x'); print(f.tell())",
     "sockets": "import socket\na, b = socket.socketpair(); a.send(b'x'); print(b.recv(1)); a.close(); b.close()",
+    "forkserver process": "import multiprocessing as m\ndef f(q): q.put(3)\nif __name__ == '__main__':\n    c = m.get_context('forkserver'); q = c.Queue(); p = c.Process(target=f, args=(q,)); p.start(); print(q.get()); p.join()",
+    "spawned pool": "import multiprocessing as m\nif __name__ == '__main__':\n    with m.get_context('spawn').Pool(2) as p: print(p.map(abs, [-1, -2]))",
+    "process pool with a failed task": "import math, multiprocessing as m\nfrom concurrent.futures import ProcessPoolExecutor as P\nif __name__ == '__main__':\n    with P(1, mp_context=m.get_context('spawn')) as p: print(repr(p.submit(math.sqrt, -1).exception()))",
+    "a process that exits": "import multiprocessing as m, sys\nif __name__ == '__main__':\n    p = m.get_context('spawn').Process(target=sys.exit, args=(5,)); p.start(); p.join(); print(p.exitcode)",
+    "a process that is killed": "import multiprocessing as m, time\nif __name__ == '__main__':\n    p = m.get_context('fork').Process(target=time.sleep, args=(60,)); p.start(); p.kill(); p.join(); print(p.exitcode)",
+    "a manager": "import multiprocessing as m\nif __name__ == '__main__':\n    with m.get_context('spawn').Manager() as g: d = g.dict(); d['a'] = 1; print(d.copy())",
+    "shared memory": "from multiprocessing.shared_memory import SharedMemory as S\ns = S(create=True, size=8); s.buf[0] = 7; print(s.buf[0]); s.close(); s.unlink()",
+    "a finder of its own": "import sys\nclass F:\n    def find_spec(self, name, path=None, target=None): print('asked for', name)\nsys.meta_path.insert(0, F())\ntry: import nowhere_to_be_found\nexcept ImportError: print('gone')",
+    "a module loaded again": "import importlib, json; print(importlib.reload(json) is json)",
+    "a module run by its name": "import runpy, sys; sys.argv = ['x', '-h']\ntry: runpy.run_module('calendar', run_name='__main__')\nexcept SystemExit as e: print(e.code)",
+    "an exception whose text fails, printed": "import traceback\nclass E(Exception):\n    def __str__(self): return 1 / 0\ntry: raise E\nexcept E: traceback.print_exc()",
+    "a deep recursion, printed": "import traceback\ndef f(): f()\ntry: f()\nexcept RecursionError: traceback.print_exc(limit=2)",
+    "a chain of exceptions, logged": "import logging; logging.basicConfig()\ntry:\n    try: 1 / 0\n    except ZeroDivisionError as e: raise ValueError('no') from e\nexcept ValueError: logging.exception('step')",
+    "a hook that calls the one before": "import sys\nold = sys.excepthook\nsys.excepthook = lambda *a: (print('mine'), old(*a))\nprint('ok')",
+    "context variables": "import contextvars\nv = contextvars.ContextVar('v', default=1)\nc = contextvars.copy_context(); c.run(v.set, 2); print(v.get(), c[v])",
+    "barrier of threads": "import threading\nb = threading.Barrier(2); t = threading.Thread(target=b.wait); t.start(); b.wait(); t.join(); print(b.broken)",
+    "pipe": "import os\nr, w = os.pipe(); os.write(w, b'x'); print(os.read(r, 1))",
     "dataclass": "from dataclasses import dataclass\n@dataclass\nclass A: x: int\nprint(A(1))",
 }  # fmt: skip
+
+WITH_TORCH = {
+    "training": "import torch\nfrom torch import nn\ntorch.manual_seed(0)\nm = nn.Linear(4, 1); o = torch.optim.SGD(m.parameters(), lr=.1)\nfor _ in range(3):\n    o.zero_grad(); l = m(torch.ones(2, 4)).pow(2).sum(); l.backward(); o.step()\nprint(round(l.item(), 5))",
+    "a data loader": "import torch\nfrom torch.utils.data import DataLoader\nif __name__ == '__main__':\n    for start in ('fork', 'spawn'): print([b.tolist() for b in DataLoader(torch.arange(4), batch_size=2, num_workers=2, multiprocessing_context=start)])",
+    "a file of weights": "import io, torch\nf = io.BytesIO(); torch.save({'w': torch.ones(2)}, f); f.seek(0); print(torch.load(f))",
+    "an error, handled": "import torch\ntry: torch.ones(2, 3) @ torch.ones(2, 3)\nexcept RuntimeError as e: print(e)",
+}  # fmt: skip
+QUIET = """
+import sys, threading
+called = set()
+def profile(frame, event, _):
+    if event == "call" and "integrations" in frame.f_code.co_filename: called.add(frame.f_code.co_name)
+sys.setprofile(profile); threading.setprofile(profile)
+import decimal, logging, subprocess, warnings
+thread = threading.Thread(target=print); thread.start(); thread.join()
+warnings.warn("mind the gap")
+logging.warning("and the step")
+try: 1 / 0
+except ZeroDivisionError: logging.exception("handled")
+subprocess.run([sys.executable, "-c", ""])
+sys.setprofile(None)
+print(sorted(called))
+"""
 
 
 def run(folder, program):
@@ -128,3 +168,22 @@ def test_every_program_runs_as_it_is_meant_to(tmp_path):
     meant = {"exit 3", "exit with a text", "exit at once", "terminated", "killed", "aborted", "standard output closed"}
     failed = {name for name in set(PROGRAMS) - meant if run(tmp_path, PROGRAMS[name])[0] != 0}
     assert not failed
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("program", WITH_TORCH.values(), ids=WITH_TORCH)
+def test_a_program_with_torch_does_the_same_with_kb_as_without(tmp_path, program):
+    pytest.importorskip("torch")
+    plain = run(tmp_path, "\n" + program)
+    assert plain[0] == 0
+    assert run(tmp_path, f"{INSTALL.format(False)}\n{program}") == plain
+    assert run(tmp_path, f"{INSTALL.format(True)}\n{program}") == plain
+
+
+def test_there_are_a_hundred_of_them():
+    assert len(PROGRAMS) + len(WITH_TORCH) >= 100
+
+
+def test_nothing_of_kb_runs_in_a_program_that_succeeds_but_a_look_at_what_it_imports(tmp_path):
+    status, out, _ = run(tmp_path, f"{INSTALL.format(False)}\n{QUIET}")
+    assert (status, out) == (0, "\n['find_spec']\n")

@@ -7,11 +7,13 @@ import pytest
 
 from kb.record import store
 from kb.record.data_folder import data_folder, record_path
-from kb.record.name_errors import explain_name_error
+from kb.record.name_answer import Facts
+from kb.record.name_errors import explain_missing_name, explain_name_error
 from kb.record.packages import PACKAGES
 from kb.record.provenance import provenance, versions_printing
 from kb.record.query import name_history, open_record, recorded_packages
 from kb.record.replacements import curated
+from kb.record.sentences import answer_sentences
 
 MOST_BYTES = 12 << 20
 
@@ -82,3 +84,52 @@ def test_a_function_that_only_raises_is_no_function_any_more():
     history = name_history("torch.symeig")
     assert history.removed[0].since == "2.0"
     assert "now removed" in history.removal
+
+
+@pytest.mark.parametrize(
+    ("message", "name", "gone"),
+    [
+        ("Trainer.__init__() got an unexpected keyword argument 'gpus'", "pytorch_lightning.Trainer", "2.0"),
+        ("SFTTrainer.__init__() got an unexpected keyword argument 'dataset_text_field'", "trl.SFTTrainer", "0.13"),
+        (
+            "TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'",
+            "transformers.TrainingArguments",
+            "4.51",
+        ),
+        (
+            "ReduceLROnPlateau.__init__() got an unexpected keyword argument 'verbose'",
+            "torch.optim.lr_scheduler.ReduceLROnPlateau",
+            "2.7",
+        ),
+    ],
+)
+def test_a_class_that_a_message_names_is_the_one_that_its_package_offers(message, name, gone):
+    package = name.partition(".")[0]
+    answer = explain_name_error("TypeError", message, Facts(packages=(package,)))
+    assert (answer.verdict, answer.name, answer.gone) == ("removed", name, gone)
+
+
+def test_a_name_that_is_elsewhere_is_imported_from_the_outermost_module():
+    answer = explain_name_error("ImportError", "cannot import name 'Conv2d' from 'torch.nn.functional'")
+    assert (answer.verdict, answer.moved_to[0]) == ("never", "torch.nn")
+    assert "It is in `torch.nn`" in " ".join(answer_sentences(answer, "en"))
+
+
+def test_a_name_that_only_raises_an_error_is_said_to():
+    answer = explain_name_error("AttributeError", "module 'torch' has no attribute 'symeig'")
+    assert "It does nothing but raise an error since 2.0." in answer_sentences(answer, "en")
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("torch.nn.Sofmax", ("Softmax", "Softmax2d")), ("torch.nn.zzz", ()), ("nowhere.x", None), ("torch..x", None)],
+)
+def test_a_name_that_no_release_has_gets_the_nearest_spelling(name, nearest):
+    answer = explain_missing_name(name)
+    assert (answer.nearest if answer else None) == nearest
+
+
+def test_a_module_of_a_private_subpackage_may_import_what_it_no_longer_defines():
+    """functorch._src.vmap imports its names from torch._functorch since torch 2.0, and the record leaves that out."""
+    assert name_history("functorch._src.vmap._flat_vmap").is_dynamic
+    assert explain_name_error("ImportError", "cannot import name '_flat_vmap' from 'functorch._src.vmap'") is None
