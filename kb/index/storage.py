@@ -22,6 +22,9 @@ _MAX_KEY_BYTES = 500
 
 _MIN_MAP_BYTES = 1 << 26
 
+_read_json = json.JSONDecoder().raw_decode
+"""`json.loads` without its look for white space, which takes longer than reading a number; a look-up reads a thousand."""
+
 _open_environments: WeakValueDictionary[str, _Environment] = WeakValueDictionary()
 """py-lmdb does not allow a process to open the same file twice, nor a forked one to open what its parent has open.
 
@@ -68,7 +71,7 @@ class Store:
     def get(self, table: str, key: str) -> Any:
         """Return the value of the key, or None."""
         raw = self._environment.transaction.get(_encode(key), db=self._environment.tables[table])
-        return None if raw is None else json.loads(str(raw, "utf-8"))
+        return None if raw is None else _decode(raw)
 
     def keys(self, table: str) -> list[str]:
         """Return the keys of a table in order."""
@@ -78,7 +81,7 @@ class Store:
     def items(self, table: str) -> Iterator[tuple[str, Any]]:
         """Yield the keys of a table in order, with their values."""
         for key, raw in self._environment.transaction.cursor(db=self._environment.tables[table]):
-            yield bytes(key).decode(), json.loads(str(raw, "utf-8"))
+            yield bytes(key).decode(), _decode(raw)
 
 
 class WriteBuffer:
@@ -146,6 +149,10 @@ def write_store(path: str, changes: Mapping[str, Mapping[str, Any]], previous: s
 
 def _encode(key: str) -> bytes:
     return key.encode("utf-8", "replace")[:_MAX_KEY_BYTES] or b"\0"
+
+
+def _decode(raw: Any) -> Any:
+    return _read_json(str(raw, "utf-8"))[0]
 
 
 def _dump(value: Any) -> bytes:
