@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 __all__ = ["changed_paths", "digest", "manifest"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_DECISIVE = ("corpus", "index", "templates", "text", os.path.join("text", "data"))
+_DECISIVE = ("corpus", "documents", "index", "templates", "text", os.path.join("text", "data"))
 """The sub-packages whose code and data decide what an index contains."""
 
 

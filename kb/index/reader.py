@@ -10,7 +10,7 @@ from kb.index.storage import StorageError, Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.index.document import EntryDocument, EntrySummary
+    from kb.documents.shapes import EntryDocument, EntrySummary
     from kb.index.fulltext import FullTextIndex
     from kb.index.spelling import Speller
     from kb.index.template_index import TemplateIndex

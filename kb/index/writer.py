@@ -11,8 +11,8 @@ from pathlib import Path
 
 from kb.corpus.entry import Entry
 from kb.corpus.ledger import Ledgers
+from kb.documents.making import make_document, make_summary
 from kb.index import spelling, template_index, term_vectors
-from kb.index.document import make_document, make_summary
 from kb.index.freshness import digest
 from kb.index.fulltext import FOLDER, write_fulltext
 from kb.index.reader import META_KEY, STORE, TABLES, Index, Meta

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.index.document import EntryDocument
+    from kb.documents.shapes import EntryDocument
     from kb.inspection.crash_context import CrashContext
     from kb.search.answer import Answer
 
