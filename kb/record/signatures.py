@@ -22,17 +22,26 @@ def signature_of(node: ast.FunctionDef | ast.AsyncFunctionDef, *, method: bool =
         del parts[0]
         if parts[:1] == ["/"]:
             del parts[0]
+    renamed = [f"{name}=" for name in _old_names(node) if name not in {part.rstrip("=") for part in parts}]
     if arguments.vararg:
         parts.append("*" + arguments.vararg.arg)
-    elif arguments.kwonlyargs:
+    elif arguments.kwonlyargs or renamed:
         parts.append("*")
     parts += [
         argument.arg + "=" * (default is not None)
         for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     ]
+    parts += renamed
     if arguments.kwarg:
         parts.append("**" + arguments.kwarg.arg)
     return ",".join(parts) or "()"
+
+
+def _old_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    """Return the former names of parameters that a decorator still accepts, such as `deprecate_kwarg("tokenizer", …)` of transformers."""
+    calls = [decorator for decorator in node.decorator_list if isinstance(decorator, ast.Call)]
+    firsts = [call.args[0] for call in calls if call.args and ast.unparse(call.func).endswith("deprecate_kwarg")]
+    return [first.value for first in firsts if isinstance(first, ast.Constant) and isinstance(first.value, str)]
 
 
 def class_signature(node: ast.ClassDef) -> str:

@@ -225,6 +225,13 @@ def test_a_deprecated_argument_is_no_deprecated_function():
     assert not read('@deprecated_args("a", message="use b")\ndef f(a): ...').names["f"].deprecated
 
 
+def test_a_former_name_that_a_decorator_accepts_is_a_parameter():
+    text = (
+        '@deprecate_kwarg("tokenizer", new_name="processor", version="5.0")\ndef f(model, processor=None, **rest): ...'
+    )
+    assert read(text).names["f"].signature == "model,processor=,*,tokenizer=,**rest"
+
+
 def test_overloads_of_a_stub_are_one_signature():
     names = read("def f(a): ...\ndef f(b, c=...): ...", is_stub=True).names
     assert names["f"].signature == "a|b,c="
