@@ -13,20 +13,22 @@ FIX = "import kbtiny\nimport torch\n\nassert torch.ones(4).numel() == 4\nassert 
 MESSAGES = ["ValueError: tiny refuses a size of {size:int}, which is odd"]
 
 
-def write_wheel(folder: Path, version: str = "1.5") -> Path:
-    """Write a wheel of kb-tiny, which is imported as kbtiny."""
-    info = f"kb_tiny-{version}.dist-info"
+def write_wheel(
+    folder: Path, version: str = "1.5", *, name: str = "kb_tiny", module: str = "kbtiny", source: str = SOURCE
+) -> Path:
+    """Write a wheel of one module: kb-tiny, which is imported as kbtiny, where no other is asked for."""
+    info = f"{name}-{version}.dist-info"
     files = {
-        "kbtiny/__init__.py": SOURCE,
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: kb-tiny\nVersion: {version}\n",
+        f"{module}/__init__.py": source,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name.replace('_', '-')}\nVersion: {version}\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     record = [f"{name},sha256={_digest(text)},{len(text)}" for name, text in files.items()]
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"kb_tiny-{version}-py3-none-any.whl"
+    path = folder / f"{name}-{version}-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as wheel:
-        for name, text in files.items():
-            wheel.writestr(name, text)
+        for path_inside, text in files.items():
+            wheel.writestr(path_inside, text)
         wheel.writestr(f"{info}/RECORD", "\n".join([*record, f"{info}/RECORD,,", ""]))
     return path
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from kb.corpus.entry import Entry
-from kb.index.document import make_document
+from kb.documents.making import make_document
 from kb.render.answer_text import fitting_cause
 from kb.render.cause_choice import CauseChoice
 from kb.render.own_line import OwnLine, own_line_change

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from webapp import logs
@@ -23,7 +23,6 @@ from webapp.workers import WorkerError, supervise
 __all__ = ["ServeError", "serve"]
 
 log = logging.getLogger("webapp")
-_BACKLOG = 1024
 
 
 class ServeError(RuntimeError):
@@ -38,7 +37,7 @@ def serve(host: str = "127.0.0.1", port: int = 8000, config: Mapping[str, Any] |
     settings = from_environment() | dict(config or {})
     workers = int(settings["WORKERS"])
     folder_of_metrics = nullcontext() if settings["REDIS"] else _shared_metrics(workers)
-    with _listen(host, port) as listener, folder_of_metrics:
+    with _bound_socket(host, port) as listener, folder_of_metrics:
         logs.configure(settings["LOG"])
         if not _is_loopback(host):
             log.warning(
@@ -118,18 +117,28 @@ def _shared_metrics(workers: int) -> Iterator[None]:
             del os.environ["PROMETHEUS_MULTIPROC_DIR"]
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket. `::` listens for IPv4 as well. Raises ServeError."""
+def _bound_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that has the address. `::` stands for IPv4 as well. Raises ServeError.
+
+    It listens once a `BoundedServer` has it, so that a proxy asks another replica while this one still reads its entries.
+    """
     if not 0 < port < 1 << 16:
         raise ServeError(f"no port has the number {port}; choose one from 1 to 65535 with --port")
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        both = host == "::" and socket.has_dualstack_ipv6()
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG, dualstack_ipv6=both)
+        with ExitStack() as on_failure:
+            bound = on_failure.enter_context(socket.socket(family))
+            if os.name == "posix":
+                bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(host != "::"))
+            bound.bind((host, port))
+            on_failure.pop_all()
     except OSError as error:
         raise ServeError(
             f"cannot listen on {host}:{port} ({error.strerror or error}); choose another with --host or --port"
         ) from error
+    return bound
 
 
 def _is_loopback(host: str) -> bool:

@@ -24,7 +24,9 @@ __all__ = [
     "Style",
     "add_backend_option",
     "add_sandbox_options",
+    "add_torch_option",
     "entry_name",
+    "interpreter_options",
     "language",
     "make_parser",
     "near",
@@ -73,6 +75,33 @@ def add_sandbox_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runtime", help="the container runtime, e.g. runsc")
     parser.add_argument("--python", help="the interpreter for bubblewrap and process")
     parser.add_argument("--trust-gpu", action="store_true", help="give containers a GPU: only for reviewed entries")
+
+
+def add_torch_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option for another release of torch, which `interpreter_options` reads."""
+    parser.add_argument(
+        "--torch",
+        metavar="VERSION",
+        help="use a virtual environment with this version of torch, made when it is not there",
+    )
+
+
+def interpreter_options(arguments: argparse.Namespace) -> tuple[str, str | None]:
+    """Return the sandbox and its interpreter as the options name them; with --torch, make the environment where it is not there."""
+    backend, python = arguments.backend, arguments.python
+    if not arguments.torch:
+        return backend, python
+    if python or arguments.image or backend == "docker":
+        raise Failure(
+            "--torch brings its own interpreter for bubblewrap; leave --python, --image and --backend docker out", 2
+        )
+    from kb.verify.torch_versions import EnvironmentFailed, interpreter
+
+    try:
+        python = str(interpreter(arguments.torch, lambda line: print(line, file=sys.stderr, flush=True)))
+    except EnvironmentFailed as error:
+        raise Failure(str(error)) from None
+    return "bubblewrap" if backend == "auto" else backend, python
 
 
 def ready_index() -> Index:

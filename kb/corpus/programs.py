@@ -8,7 +8,7 @@ import threading
 import warnings
 from functools import lru_cache
 
-__all__ = ["MAX_NESTING", "ProgramError", "foreign_imports", "imported_packages", "parse_program"]
+__all__ = ["MAX_NESTING", "ProgramError", "foreign_imports", "imported_packages", "parse_program", "program_nodes"]
 
 MAX_NESTING = 60
 """The deepest nesting of a syntax tree. Programs of entries reach 15, and `ast.unparse` fails at about 150."""
@@ -30,14 +30,23 @@ class ProgramError(Exception):
         self.line = line
 
 
-@lru_cache(maxsize=4096)
 def parse_program(source: str) -> ast.Module:
     """Return the syntax tree of a program, which is shared and must not be changed. Raises `ProgramError`."""
+    tree = program_nodes(source)[0]
+    assert isinstance(tree, ast.Module)
+    return tree
+
+
+@lru_cache(maxsize=4096)
+def program_nodes(source: str) -> tuple[ast.AST, ...]:
+    """Return all nodes of a program's syntax tree in the order of `ast.walk`, the tree itself first. Raises `ProgramError`.
+
+    They are kept, because most rules look at all of them, and walking a tree takes longer than a rule.
+    """
     try:
         with _warnings_lock, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they would be printed on whatever terminal kb runs in
-            tree = ast.parse(source)
-            _limit_nesting(tree)
+            nodes = _nodes_within_bounds(ast.parse(source))
             compile(
                 source, "<program>", "exec", dont_inherit=True
             )  # finds what the parser lets pass, such as a return outside a function
@@ -47,7 +56,7 @@ def parse_program(source: str) -> ast.Module:
         raise ProgramError(1, f"this is no Python ({error}); mend the program") from None
     except (RecursionError, MemoryError, OverflowError):
         raise ProgramError(1, "the program is nested too deeply; write it flat") from None
-    return tree
+    return tuple(nodes)
 
 
 def foreign_imports(source: str) -> list[tuple[int, str]]:
@@ -56,8 +65,7 @@ def foreign_imports(source: str) -> list[tuple[int, str]]:
     An import inside `try` is left out because the program expects it to fail, and so is a module whose name the program has in a text, because it
     writes that module itself. Raises `ProgramError`.
     """
-    tree = parse_program(source)
-    nodes = list(ast.walk(tree))
+    nodes = program_nodes(source)
     texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     tried = {id(child) for node in nodes if isinstance(node, ast.Try) for child in ast.walk(node)}
     imports = [
@@ -72,7 +80,7 @@ def foreign_imports(source: str) -> list[tuple[int, str]]:
 
 def imported_packages(source: str) -> frozenset[str]:
     """Return the packages that a program imports, without the standard library. Raises `ProgramError`."""
-    imports = [node for node in ast.walk(parse_program(source)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    imports = [node for node in program_nodes(source) if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {name.partition(".")[0] for node in imports for name in _imported(node)}
     return frozenset(names - sys.stdlib_module_names)
 
@@ -84,12 +92,14 @@ def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
     return [node.module] if node.module and not node.level else []
 
 
-def _limit_nesting(tree: ast.Module) -> None:
-    """Raise `ProgramError` at the first node that is nested too deeply."""
+def _nodes_within_bounds(tree: ast.Module) -> list[ast.AST]:
+    """Return the nodes of the tree level by level. Raises `ProgramError` at the first node that is nested too deeply."""
+    nodes: list[ast.AST] = []
     level: list[ast.AST] = [tree]
     for _ in range(MAX_NESTING):
+        nodes += level
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
-            return
+            return nodes
     line = getattr(level[0], "lineno", 1)
     raise ProgramError(line, f"the program is nested more than {MAX_NESTING} deep here; write it flat")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
@@ -11,6 +13,7 @@ SortKey = tuple[bool, Version, str]
 """What `sort_key` returns; compare it with other such keys and with nothing else."""
 
 
+@lru_cache(maxsize=4096)
 def release(version: str) -> str:
     """Return the release that a build counts as: `2.12.0` for `2.12.0.dev20261101+cpu`, `2.13.0` for `2.13.0+cpu`.
 
@@ -19,6 +22,7 @@ def release(version: str) -> str:
     return Version(version).base_version
 
 
+@lru_cache(maxsize=4096)
 def holds(spec: str, version: str) -> bool:
     """Return whether a range such as `>=2.0,<2.6` includes the release of this version; the empty range includes every version.
 

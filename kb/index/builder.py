@@ -66,7 +66,7 @@ def build(
                 return BuildReport()
             wanted = manifest(folders, shipped)
             current = None if force else open_current(place)
-            if current is not None and current.manifest == wanted:
+            if current is not None and current.is_made_of(wanted):
                 return BuildReport()
             with _new_generation(place) as folder:
                 return _fill(Path(folder), wanted, folders, [index for index in (current, base) if index])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["changed_paths", "digest", "manifest"]
+__all__ = ["changed_paths", "manifest"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_DECISIVE = ("corpus", "index", "templates", "text", os.path.join("text", "data"))
+_DECISIVE = ("corpus", "documents", "index", "templates", "text", os.path.join("text", "data"))
 """The sub-packages whose code and data decide what an index contains."""
 
 
@@ -37,11 +36,6 @@ def manifest(folders: Sequence[str], shipped: str = "") -> str:
 def changed_paths(before: str, after: str) -> list[str]:
     """Return the paths whose lines differ between two manifests; the line of the package's version counts as a path."""
     return sorted({line.partition("\t")[0] for line in set(before.split("\n")) ^ set(after.split("\n"))})
-
-
-def digest(text: str) -> str:
-    """Return a checksum of a manifest with its length."""
-    return f"{zlib.crc32(text.encode('utf-8', 'replace')):08x}-{len(text)}"
 
 
 def _lines(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:

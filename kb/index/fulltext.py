@@ -12,15 +12,21 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from heapq import nlargest
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from whoosh import index as whoosh_index
-from whoosh.analysis import DelimitedAttributeFilter, SpaceSeparatedTokenizer
-from whoosh.fields import ID, TEXT, Schema
-
+from kb.index.light_import import light_import
 from kb.index.storage import StorageError
 from kb.index.term_vectors import SATURATION, TermVectors
+
+with light_import():
+    from whoosh import index as whoosh_index
+    from whoosh.analysis import DelimitedAttributeFilter, SpaceSeparatedTokenizer
+    from whoosh.codec.whoosh3 import W3Codec  # noqa: F401 - else opening an index would import it, and the rest of Whoosh with it
+    from whoosh.fields import ID, TEXT, Schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["FOLDER", "Candidate", "FullTextIndex", "write_fulltext"]
 

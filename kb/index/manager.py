@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from kb.corpus.paths import cache_folder, entry_folder_names, shipped_folders
-from kb.index.freshness import digest, manifest
+from kb.index.freshness import manifest
 from kb.index.generations import open_current
 from kb.index.reader import Index
 from kb.index.storage import StorageError
@@ -86,10 +86,7 @@ def _open(names: Sequence[str], cache: _Path | None) -> tuple[Index | None, bool
     if shipped_index and list(names) == [shipped] and (index := _open_shipped(shipped, shipped_index)):
         return index, True
     index = open_current(cache_folder(names, cache))
-    fresh = index is not None and index.meta.manifest_digest == digest(
-        manifest(names, shipped if shipped_index else "")
-    )
-    return index, fresh
+    return index, index is not None and index.is_made_of(manifest(names, shipped if shipped_index else ""))
 
 
 def _open_shipped(shipped: str, place: str) -> Index | None:
@@ -98,7 +95,7 @@ def _open_shipped(shipped: str, place: str) -> Index | None:
         index = Index(place)
     except StorageError:
         return None
-    return index if index.manifest == manifest([shipped], shipped) else None
+    return index if index.is_made_of(manifest([shipped], shipped)) else None
 
 
 def _build(names: Sequence[str], cache: _Path | None, *, block: bool, force: bool = False) -> Index:

@@ -6,11 +6,11 @@ import os
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from kb.index.storage import StorageError, Store
+from kb.index.storage import StorageError, open_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.index.document import EntryDocument, EntrySummary
+    from kb.documents.shapes import EntryDocument, EntrySummary
     from kb.index.fulltext import FullTextIndex
     from kb.index.spelling import Speller
     from kb.index.template_index import TemplateIndex
@@ -42,14 +42,13 @@ _MAX_CACHED_KINDS = 1_000
 class Meta(NamedTuple):
     """What an index says of itself: its entries, those of them that have messages, and those changed since it was built from scratch.
 
-    `has_slug_conflict` says that several entries claim the same slug. `manifest_digest` identifies the files that it is made of.
+    `has_slug_conflict` says that several entries claim the same slug.
     """
 
     size: int = 0
     with_messages: int = 0
     changed: int = 0
     has_slug_conflict: bool = False
-    manifest_digest: str = ""
 
 
 class Index:
@@ -58,7 +57,7 @@ class Index:
     def __init__(self, folder: str) -> None:
         """Open the index; raises `StorageError` if it is missing, incomplete, or of another format."""
         self.folder = folder
-        self.store = Store(os.path.join(folder, STORE))
+        self.store = open_store(os.path.join(folder, STORE))
         try:
             self.meta = Meta(*self.store.get("meta", META_KEY))
         except (KeyError, TypeError, ValueError) as error:
@@ -111,6 +110,10 @@ class Index:
     def manifest(self) -> str:
         """The manifest of the files that the index is made of (see `kb.index.freshness`)."""
         return str(self.store.get("meta", "manifest") or "")
+
+    def is_made_of(self, manifest: str) -> bool:
+        """Tell whether it is the manifest of this index, which is stored without the characters that UTF-8 does not have."""
+        return self.manifest == manifest.encode("utf-8", "replace").decode("utf-8")
 
     @cached_property
     def templates(self) -> TemplateIndex:

@@ -15,17 +15,20 @@ from weakref import WeakValueDictionary
 
 import lmdb
 
-__all__ = ["StorageError", "Store", "WriteBuffer", "write_store"]
+__all__ = ["StorageError", "Store", "WriteBuffer", "open_store", "write_store"]
 
 _MAX_KEY_BYTES = 500
 """LMDB refuses keys of more than 511 bytes. What begins with this many equal ones is no word that anyone asks for."""
 
 _MIN_MAP_BYTES = 1 << 26
 
-_open_environments: WeakValueDictionary[str, _Environment] = WeakValueDictionary()
+_read_json = json.JSONDecoder().raw_decode
+"""`json.loads` without its look for white space, which takes longer than reading a number; a look-up reads a thousand."""
+
+_open_stores: WeakValueDictionary[str, Store] = WeakValueDictionary()
 """py-lmdb does not allow a process to open the same file twice, nor a forked one to open what its parent has open.
 
-A forked process goes on with its parent's environments: without locks they are no more than a map of a file that never changes.
+A forked process goes on with its parent's stores: without locks they are no more than a map of a file that never changes.
 """
 
 
@@ -33,52 +36,48 @@ class StorageError(Exception):
     """The index cannot be read or written. The text says why and what to do."""
 
 
-class _Environment:
-    """An open LMDB file with its tables, and a read transaction for each thread."""
+def open_store(path: str) -> Store:
+    """Return the store in the file, which a process opens once; raises `StorageError` if it is missing or is no LMDB file."""
+    key = os.path.realpath(path)
+    store = _open_stores.get(key)
+    if store is None:
+        store = _open_stores[key] = Store(path)
+    return store
+
+
+class Store:
+    """Reads the tables of one published LMDB file, with a read transaction for each thread. `open_store` makes it."""
 
     def __init__(self, path: str) -> None:
         try:
             self._env = lmdb.open(path, subdir=False, readonly=True, lock=False, max_dbs=32, readahead=False)
             with self._env.begin() as transaction:
                 names = [bytes(name) for name in transaction.cursor().iternext(values=False)]
-            self.tables = {name.decode(): self._env.open_db(name, create=False) for name in names}
+            self._tables = {name.decode(): self._env.open_db(name, create=False) for name in names}
         except (lmdb.Error, OSError, UnicodeDecodeError) as error:
             raise StorageError(f"{path} cannot be read ({error})") from error
         self._threads = _local()
 
     @property
-    def transaction(self) -> lmdb.Transaction:
+    def _transaction(self) -> lmdb.Transaction:
         transaction: lmdb.Transaction | None = getattr(self._threads, "transaction", None)
         if transaction is None:
             transaction = self._threads.transaction = self._env.begin()
         return transaction
 
-
-class Store:
-    """Reads the tables of one published LMDB file."""
-
-    def __init__(self, path: str) -> None:
-        """Open the file; raises `StorageError` if it is missing or is no LMDB file."""
-        key = os.path.realpath(path)
-        environment = _open_environments.get(key)
-        if environment is None:
-            environment = _open_environments[key] = _Environment(path)
-        self._environment = environment
-
     def get(self, table: str, key: str) -> Any:
         """Return the value of the key, or None."""
-        raw = self._environment.transaction.get(_encode(key), db=self._environment.tables[table])
-        return None if raw is None else json.loads(str(raw, "utf-8"))
+        raw = self._transaction.get(_encode(key), db=self._tables[table])
+        return None if raw is None else _decode(raw)
 
     def keys(self, table: str) -> list[str]:
         """Return the keys of a table in order."""
-        cursor = self._environment.transaction.cursor(db=self._environment.tables[table])
-        return [bytes(key).decode() for key in cursor.iternext(values=False)]
+        return [bytes(key).decode() for key in self._transaction.cursor(self._tables[table]).iternext(values=False)]
 
     def items(self, table: str) -> Iterator[tuple[str, Any]]:
         """Yield the keys of a table in order, with their values."""
-        for key, raw in self._environment.transaction.cursor(db=self._environment.tables[table]):
-            yield bytes(key).decode(), json.loads(str(raw, "utf-8"))
+        for key, raw in self._transaction.cursor(self._tables[table]):
+            yield bytes(key).decode(), _decode(raw)
 
 
 class WriteBuffer:
@@ -146,6 +145,10 @@ def write_store(path: str, changes: Mapping[str, Mapping[str, Any]], previous: s
 
 def _encode(key: str) -> bytes:
     return key.encode("utf-8", "replace")[:_MAX_KEY_BYTES] or b"\0"
+
+
+def _decode(raw: Any) -> Any:
+    return _read_json(str(raw, "utf-8"))[0]
 
 
 def _dump(value: Any) -> bytes:

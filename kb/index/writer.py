@@ -11,9 +11,8 @@ from pathlib import Path
 
 from kb.corpus.entry import Entry
 from kb.corpus.ledger import Ledgers
+from kb.documents.making import make_document, make_summary
 from kb.index import spelling, template_index, term_vectors
-from kb.index.document import make_document, make_summary
-from kb.index.freshness import digest
 from kb.index.fulltext import FOLDER, write_fulltext
 from kb.index.reader import META_KEY, STORE, TABLES, Index, Meta
 from kb.index.storage import WriteBuffer, write_store
@@ -67,7 +66,7 @@ def write_generation(
             buffer.put(table, entry.id, row)
         meta = _count(buffer, entry.id, meta, 1)
     changed = meta.changed + len({*removed, *vectors}) if previous else 0
-    meta = meta._replace(changed=changed, has_slug_conflict=has_slug_conflict, manifest_digest=digest(manifest))
+    meta = meta._replace(changed=changed, has_slug_conflict=has_slug_conflict)
     buffer.put("meta", META_KEY, meta)
     buffer.put("meta", "manifest", manifest)
     write_fulltext(folder / FOLDER, removed, vectors, Path(previous.folder, FOLDER) if previous else None)

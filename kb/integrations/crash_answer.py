@@ -13,7 +13,7 @@ from kb.integrations.one_answer import answering
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.index.document import EntryDocument
+    from kb.documents.shapes import EntryDocument
     from kb.inspection.crash_context import CrashContext
     from kb.search.answer import Answer
 

@@ -31,7 +31,7 @@ from kb.text.languages import Lang
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.index.document import CaseDocument, EntryDocument
+    from kb.documents.shapes import CaseDocument, EntryDocument
     from kb.render.cause_choice import CauseChoice
 
 __all__ = ["server"]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kb.corpus.entry import Entry, Message
 from kb.corpus.ledger import Record
 from kb.lint.entry_templates import entry_templates
 from kb.templates.occurrences import matches_beginning
 from kb.templates.program_output import exceptions_in, warnings_in
 from kb.templates.template import Template
-from kb.text.lexer import lex
+from kb.text.lexer import Token, lex
 
 __all__ = ["printed_messages"]
 
@@ -28,4 +30,10 @@ def _begins(template: Template, type_: str, message: str) -> bool:
     """Return whether a printed exception or warning begins as the template says; type names count without their modules."""
     if template.type and template.type != type_.rpartition(".")[2]:
         return False
-    return matches_beginning(template.pieces, lex(message[:_MAX_MESSAGE]))
+    return matches_beginning(template.pieces, _tokens(message[:_MAX_MESSAGE]))
+
+
+@lru_cache(maxsize=4096)
+def _tokens(message: str) -> tuple[Token, ...]:
+    """Return the tokens of a printed message, which is compared with all messages of its entry, and stands in the records of most releases."""
+    return tuple(lex(message))

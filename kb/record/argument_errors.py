@@ -66,8 +66,8 @@ def _targets(record: PackageRecord, owner: str) -> list[tuple[str, str, str]]:
     targets = []
     for depth in (1, 2):
         if len(parts) >= depth:
-            if depth == 1 and len(parts) > 1 and package_of_module(owner):
-                continue  # the module is known
+            if depth == 1 and len(parts) > 1 and (package_of_module(owner) or parts[-2][:1].isupper()):
+                continue  # the module is known, or the name is a method, so a function of that name is another
             name, method = parts[-depth], ".".join(parts[len(parts) - depth + 1 :])
             targets += [(module, name, method) for module in record.definitions(name)[:_MAX_CANDIDATES]]
     return targets

@@ -28,6 +28,8 @@ class PackageHistory:
     names: dict[tuple[str, str], NameRow] = field(default_factory=dict)
     messages: dict[tuple[str, str, str], MessageRow] = field(default_factory=dict)
     """By template, type and `module:function`; type and function are empty for a text of a compiled library."""
+    _private_variables: dict[tuple[str, str], int] = field(default_factory=dict)
+    """The releases in which a private member is no function. They count if it is one in another release, so that it is not said to be gone."""
 
     def add_release(
         self,
@@ -60,10 +62,15 @@ class PackageHistory:
                 row.mask, row.condition = row.mask | bit, library
 
     def _add_name(self, module: str, name: str, definition: Definition, bit: int) -> None:
+        key = (module, name)
         if not self._is_recorded(module, name, definition):
+            if key in self.names:
+                self.names[key].mask |= bit
+            elif name.partition(".")[2].startswith("_") and not is_private(module):
+                self._private_variables[key] = self._private_variables.get(key, 0) | bit
             return
-        row = self.names.setdefault((module, name), NameRow())
-        row.kind, row.mask = definition.kind, row.mask | bit
+        row = self.names.setdefault(key, NameRow())
+        row.kind, row.mask = definition.kind, row.mask | bit | self._private_variables.pop(key, 0)
         row.target = definition.target if definition.kind in (CLASS, IMPORT, MODULE) or "." in definition.target else ""
         if definition.signature and definition.kind in (CLASS, FUNCTION):
             row.signatures[definition.signature] = row.signatures.get(definition.signature, 0) | bit

@@ -12,7 +12,7 @@ from kb.search.answer import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.index.document import EntryDocument
+    from kb.documents.shapes import EntryDocument
 
 __all__ = ["annotation"]
 

@@ -15,7 +15,7 @@ from kb.search.answer import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.index.document import EntryDocument
+    from kb.documents.shapes import EntryDocument
     from kb.inspection.crash_context import CrashContext
     from kb.render.cause_choice import CauseChoice
     from kb.text.languages import Lang

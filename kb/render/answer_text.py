@@ -20,7 +20,7 @@ from kb.text.languages import Lang
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.index.document import EntryDocument
+    from kb.documents.shapes import EntryDocument
     from kb.inspection.crash_context import CrashContext
     from kb.inspection.mismatch import Mismatch
 

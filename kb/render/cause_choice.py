@@ -15,7 +15,7 @@ from kb.text.scripts import is_han
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.index.document import CaseDocument, ChangeDocument, EntryDocument
+    from kb.documents.shapes import CaseDocument, ChangeDocument, EntryDocument
 
 __all__ = ["CauseChoice", "choose_case", "choose_cause"]
 

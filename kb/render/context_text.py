@@ -7,7 +7,7 @@ from kb.render.terminal import columns, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.index.document import EntryDocument
+    from kb.documents.shapes import EntryDocument
     from kb.inspection.crash_context import CrashContext
     from kb.inspection.mismatch import Mismatch
     from kb.inspection.operands import Operand

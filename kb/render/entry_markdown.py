@@ -9,7 +9,7 @@ from kb.text.languages import LANGUAGES, Lang
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.index.document import EntryDocument
+    from kb.documents.shapes import EntryDocument
 
 __all__ = ["fix_markdown", "items_markdown"]
 

@@ -12,7 +12,7 @@ from kb.text.languages import Lang
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.index.document import CaseDocument, ChangeDocument, CheckDocument, EntryDocument
+    from kb.documents.shapes import CaseDocument, ChangeDocument, CheckDocument, EntryDocument
 
 __all__ = ["badge", "case_named", "change_lines", "entry_page", "remedy_of"]
 

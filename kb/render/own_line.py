@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.index.document import EditDocument, EntryDocument
+    from kb.documents.shapes import EditDocument, EntryDocument
     from kb.inspection.crash_context import CrashContext
     from kb.inspection.operands import Operand
     from kb.render.cause_choice import CauseChoice

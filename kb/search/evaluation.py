@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kb.index.document import EntrySummary
+from kb.documents.shapes import EntrySummary
 from kb.index.manager import open_index
 from kb.index.reader import Index
 from kb.search.answer import Answer

@@ -14,7 +14,7 @@ from kb.templates.matcher import Piece, Placeholder
 from kb.text.frames import traceback_files
 from kb.text.lazy_regex import lazy_pattern
 from kb.text.lexer import numbers
-from kb.text.software import names_pytorch
+from kb.text.software import BUILT_ON_PYTORCH, names_pytorch
 from kb.text.tracebacks import ErrorSpan
 from kb.text.wrappers import reports_another
 
@@ -178,15 +178,18 @@ def _confidence(hit: TemplateHit, *, is_typed: bool, is_at_end: bool) -> Confide
 
 
 def _shows_pytorch(index: Index, reading: Reading, hit: TemplateHit) -> bool:
-    """Tell whether the paste shows PyTorch, or the message is one that only PyTorch prints."""
+    """Tell whether the paste shows PyTorch, or the message is one that only PyTorch prints, or names a package that is built on it."""
     if hit.template.source not in index.summary(hit.template.slug)["generic"]:
         return True
     if names_pytorch(reading.text.text):
         return True
+    words = [token.text for token in reading.tokens[hit.start : hit.end]]
+    if any(word.partition(".")[0] in BUILT_ON_PYTORCH for word in words):
+        return True
     names_attribute = any(
         isinstance(piece, Placeholder) and piece.type in (MODULE, TENSOR) for piece in hit.template.pieces
     )
-    return names_attribute and any(is_of_pytorch_alone(token.text) for token in reading.tokens[hit.start : hit.end])
+    return names_attribute and any(is_of_pytorch_alone(word) for word in words)
 
 
 def _is_raised_there(index: Index, reading: Reading, hit: TemplateHit) -> bool:

@@ -143,7 +143,8 @@ class _Walk:
                 continue
             rest = self.match(at + 1, end, words)
             if rest is not None:
-                captured = ", ".join(token.raw for token in tokens[i:end])
+                between = ", " if placeholder.type == "names" else " "
+                captured = between.join(token.raw for token in tokens[i:end])
                 values = {placeholder.name: captured} if placeholder.name else {}
                 return rest[0], rest[1], values | rest[2]
         self._failed.add((at, i))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kb.corpus.paths import cache_root
@@ -35,7 +36,16 @@ def interpreter(version: str, say: Callable[[str], None] = lambda _line: None) -
     done = folder / "done"
     if done.exists():
         return python
-    say(f"Making an environment with torch {version} in {folder}; this downloads a lot …")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(folder.parent / f"{version}.lock"):
+        if not done.exists():  # nobody has made it while this process waited
+            say(f"Making an environment with torch {version} in {folder}; this downloads a lot …")
+            _make(version, folder, python)
+            done.touch()
+    return python
+
+
+def _make(version: str, folder: Path, python: Path) -> None:
     numpy = "numpy" if holds(_NUMPY_2, version) else "numpy<2"
     _call([sys.executable, "-m", "venv", "--clear", str(folder)])
     _call(
@@ -51,8 +61,16 @@ def interpreter(version: str, say: Callable[[str], None] = lambda _line: None) -
             "setuptools<80",
         ]
     )
-    done.touch()
-    return python
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold the lock file, because workers that start together want the same environment. The system frees it when a process dies."""
+    import fcntl  # not on Windows, which none of the commands that run programs supports
+
+    with path.open("w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _call(command: list[str]) -> None:

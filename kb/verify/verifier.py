@@ -138,7 +138,7 @@ class _Session:
         if options.broker:
             return self._without_worker(subject)
         if options.bare and subject.requires:
-            return f"needs {', '.join(subject.requires)} beside another torch"
+            return _beside_another_torch(subject)
         if options.python or image:
             self._places[subject.id] = _Place(image)
             return ""
@@ -168,6 +168,8 @@ class _Session:
         versions = {queue.torch for queue in self._offers if queue[1:] == (self._options.device, environment.label)}
         if self._options.torch in versions or (versions and not self._options.torch):
             return ""
+        if self._options.torch:
+            return _beside_another_torch(subject)
         return (
             f"no worker has the environment {environment.name}; kb env build {environment.name} there, then kb worker"
         )
@@ -305,3 +307,7 @@ class _Session:
         probe = sandbox.Program(_GPU_PROBE, name="probe", group="probe", device="cuda", limits=limits)
         (outcome,) = self._run_programs([probe], place)
         return sandbox.printable(outcome.stdout).strip()[:120] if outcome.exit_code == 0 else ""
+
+
+def _beside_another_torch(subject: Runnable) -> str:
+    return f"needs {', '.join(subject.requires)} beside another torch"

@@ -1,5 +1,6 @@
 """The server behind `kb serve`: it answers many at once, ends cleanly, replaces dead workers, and its documentation tells the truth."""
 
+import errno
 import http.client
 import os
 import re
@@ -52,6 +53,21 @@ class SlowProvider(SnapshotProvider):
         return replace(snapshot, lookup=look_up)
 
 serve(sys.argv[1], int(sys.argv[2]), {"SNAPSHOTS": SlowProvider([Path(sys.argv[3])], refresh_seconds=0), "RATE": ""})
+"""
+
+SERVE_LATE = """
+import sys, time
+from pathlib import Path
+from webapp.server import serve
+
+class LateFolders:
+    def __iter__(self):
+        print("reading", file=sys.stderr, flush=True)
+        while not Path(sys.argv[4]).exists():
+            time.sleep(0.05)
+        yield Path(sys.argv[3])
+
+serve(sys.argv[1], int(sys.argv[2]), {"FOLDERS": LateFolders(), "RATE": ""})
 """
 
 
@@ -210,6 +226,22 @@ def test_two_colons_listen_for_both_kinds_of_addresses(entries):
         port = server.address.rpartition(":")[2]
         assert is_answered(f"http://127.0.0.1:{port}")
         assert is_answered(f"http://[::1]:{port}")
+
+
+def test_nobody_is_let_in_before_the_entries_are_read(entries, tmp_path):
+    port, may_read, log = free_port(), tmp_path / "may-read", tmp_path / "log"
+    command = [sys.executable, "-c", SERVE_LATE, "127.0.0.1", str(port), str(entries), str(may_read)]
+    with log.open("w") as stderr:
+        process = subprocess.Popen(command, cwd=REPOSITORY, stderr=stderr)
+    try:
+        wait_for(lambda: "reading" in log.read_text("utf-8"))
+        with socket.socket() as early:
+            assert early.connect_ex(("127.0.0.1", port)) == errno.ECONNREFUSED
+        may_read.touch()
+        await_address(process, "127.0.0.1", port)
+    finally:
+        process.kill()
+        process.wait(30)
 
 
 @pytest.mark.parametrize("port", [0, -1, 99999])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import platform
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -46,6 +47,7 @@ def run(_arguments: argparse.Namespace) -> int:
     with ThreadPoolExecutor(1) as pool:
         sandboxes = pool.submit(lambda: list(_sandboxes()))  # starts programs and waits for them while entries are read
         corpus, ledgers = load(), load_ledgers()
+        gc.freeze()  # both stay: looking through them for garbage would take as long as reading them
         findings = [*_python(), *_entries(corpus, ledgers), *_index(), *_packages()]
         findings += sandboxes.result()
     style = Style()

@@ -12,7 +12,7 @@ from kb.text.languages import LANGUAGES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.index.document import CaseDocument, CheckDocument, EntrySummary
+    from kb.documents.shapes import CaseDocument, CheckDocument, EntrySummary
 
 
 def parser() -> argparse.ArgumentParser:

@@ -13,7 +13,7 @@ from kb.render.terminal import page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.index.document import EntryDocument
+    from kb.documents.shapes import EntryDocument
 
 
 def parser() -> argparse.ArgumentParser:

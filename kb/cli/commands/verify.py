@@ -20,6 +20,8 @@ from kb.cli.common import (
     Failure,
     Style,
     add_sandbox_options,
+    add_torch_option,
+    interpreter_options,
     make_parser,
     ready_index,
     runnables_named,
@@ -32,7 +34,6 @@ from kb.corpus.loader import Corpus, load
 from kb.verify.recording import to_record
 from kb.verify.report import failure_lines, fault_annotations, junit, review_annotations, table_lines
 from kb.verify.results import Run, Verdict
-from kb.verify.torch_versions import EnvironmentFailed, interpreter
 from kb.verify.verifier import RunOptions, verify
 
 
@@ -58,11 +59,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add_sandbox_options(command)
     command.add_argument("--image", help="the container image")
-    command.add_argument(
-        "--torch",
-        metavar="VERSION",
-        help="use a virtual environment with this version of torch, made when it is not there",
-    )
+    add_torch_option(command)
     command.add_argument(
         "--broker",
         default="",
@@ -132,20 +129,10 @@ def _subjects(corpus: Corpus, arguments: argparse.Namespace) -> list[Runnable]:
 
 def _options(arguments: argparse.Namespace) -> RunOptions:
     backend, python = arguments.backend, arguments.python
-    if arguments.broker and (
-        python or arguments.image or arguments.runtime or arguments.trust_gpu or backend != "auto"
-    ):
+    if not arguments.broker:
+        backend, python = interpreter_options(arguments)
+    elif python or arguments.image or arguments.runtime or arguments.trust_gpu or backend != "auto":
         raise Failure("with --broker the workers choose their sandbox; leave its options out", 2)
-    if arguments.torch and not arguments.broker:
-        if python or backend == "docker":
-            raise Failure(
-                "--torch brings its own interpreter for bubblewrap; leave --python and --backend docker out", 2
-            )
-        backend = "bubblewrap" if backend == "auto" else backend
-        try:
-            python = str(interpreter(arguments.torch, lambda line: print(line, file=sys.stderr, flush=True)))
-        except EnvironmentFailed as error:
-            raise Failure(str(error)) from None
     return RunOptions(
         device=arguments.device,
         backend=backend,

@@ -6,7 +6,7 @@ import argparse
 import os
 
 import sandbox
-from kb.cli.common import Failure, add_sandbox_options, make_parser
+from kb.cli.common import Failure, add_sandbox_options, add_torch_option, interpreter_options, make_parser
 from kb.corpus.environments import known_environments
 from kb.corpus.loader import entry_folders
 from kb.verify.environments import installation
@@ -31,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--concurrency", type=int, default=1, metavar="N", help="batches side by side (default 1)")
     command.add_argument("--image", help="the container image")
+    add_torch_option(command)
     command.add_argument(
         "--redeliver-after",
         type=int,
@@ -56,18 +57,19 @@ def run(arguments: argparse.Namespace) -> int:
         raise Failure(f"{error}; workers need more packages: pip install 'kb-torch[sandbox,cluster]'") from None
     if arguments.ping:
         return 0 if is_alive(arguments.broker) else 1
+    backend, python = interpreter_options(arguments)
     environments = []
-    if not (arguments.python or arguments.image):  # whoever names one knows its packages
-        backend = sandbox.choose(arguments.backend, sandbox.Options(runtime=arguments.runtime)).name
+    if not (python or arguments.image):  # whoever names one knows its packages
+        chosen = sandbox.choose(backend, sandbox.Options(runtime=arguments.runtime)).name
         places = map(installation, known_environments(entry_folders()))
-        environments = [place for place in places if is_built(place, backend)]
+        environments = [place for place in places if is_built(place, chosen)]
     settings = WorkerSettings(
         device=arguments.device,
         concurrency=max(arguments.concurrency, 1),
-        backend=arguments.backend,
+        backend=backend,
         runtime=arguments.runtime,
         image=arguments.image,
-        python=arguments.python,
+        python=python,
         trust_gpu=arguments.trust_gpu,
         redeliver_after=arguments.redeliver_after or REDELIVER_AFTER,
         environments=tuple(environments),

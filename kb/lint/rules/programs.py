@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from kb.corpus.entry import Block, Entry
 from kb.corpus.environments import modules_required, requirement_faults
 from kb.corpus.loader import Corpus
-from kb.corpus.programs import foreign_imports, parse_program
+from kb.corpus.programs import foreign_imports, parse_program, program_nodes
 from kb.lint.entry_templates import entry_templates
 from kb.lint.rules import Finding, line_of, rule
 from kb.templates.occurrences import find_occurrences
@@ -18,12 +17,6 @@ from kb.text.lexer import lex
 
 _MAX_LINE = 88
 _IMPORT_ERRORS = {"ModuleNotFoundError", "ImportError"}
-
-
-@lru_cache(maxsize=4096)
-def _nodes(source: str) -> tuple[ast.AST, ...]:
-    """Return all nodes of a program's syntax tree. Most rules look at them, and walking the tree takes longer than a rule."""
-    return tuple(ast.walk(parse_program(source)))
 
 
 def _blocks(entry: Entry) -> Iterator[tuple[str, Block]]:
@@ -36,7 +29,7 @@ def says_its_message(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     """A string that a template of the entry matches."""
     templates = [template for _, template in entry_templates(entry) if template.literals]
     for case in entry.cases:
-        for node in _nodes(case.repro.source):
+        for node in program_nodes(case.repro.source):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 tokens = lex(node.value)
                 if any(find_occurrences(template.pieces, tokens) for template in templates):
@@ -57,7 +50,9 @@ def no_difference(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     """The difference between them is what a reader looks at."""
     for case in entry.cases:
         repro, fix = case.repro.source, case.fix.source
-        if len(_nodes(repro)) == len(_nodes(fix)) and ast.dump(parse_program(repro)) == ast.dump(parse_program(fix)):
+        if len(program_nodes(repro)) == len(program_nodes(fix)) and ast.dump(parse_program(repro)) == ast.dump(
+            parse_program(fix)
+        ):
             yield case.fix.line, "the fix is the same program as the repro; change what must be changed"
 
 
@@ -66,7 +61,7 @@ def reaches_out(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     """Addresses on the network and other people's folders; loopback, /tmp and /dev/shm are there in every sandbox."""
     outside = re.compile(r"https?://|(?<![\w/])/(?:home|Users|root|work|mnt|data)/")
     for role, block in _blocks(entry):
-        for node in _nodes(block.source):
+        for node in program_nodes(block.source):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and outside.search(node.value):
                 yield block.line + node.lineno - 1, f"the {role} names {node.value[:60]!r}; make what it needs itself"
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from kb.corpus.programs import ProgramError, program_nodes
+
 __all__ = ["UNKNOWN", "Program", "Reference", "constant_attribute", "parse", "read_program"]
 
 UNKNOWN = "?"
@@ -72,19 +74,19 @@ def parse(source: str) -> ast.Module:
         return ast.parse(source)
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=4096)
 def read_program(source: str) -> Program:
     """Return a program with its references. Raises SyntaxError, and RecursionError or MemoryError for one that is nested too deeply."""
-    tree = parse(source)
-    parents: dict[ast.AST, ast.AST] = {}
-    nodes: list[ast.AST] = [tree]
-    for node in nodes:  # grows while it is read, as the queue of a breadth-first walk
-        for child in ast.iter_child_nodes(node):
-            parents[child] = node
-            nodes.append(child)
+    try:
+        nodes = program_nodes(source)
+    except ProgramError:  # raises SyntaxError, or reads what no entry may say
+        nodes = tuple(ast.walk(parse(source)))
+    tree = nodes[0]
+    assert isinstance(tree, ast.Module)
+    parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
     bindings = _bindings(nodes)
     references = tuple(_references(nodes, parents, bindings))
-    return Program(tree, tuple(nodes), parents, bindings, references, _rebound(nodes))
+    return Program(tree, nodes, parents, bindings, references, _rebound(nodes))
 
 
 def _bindings(nodes: Sequence[ast.AST]) -> dict[str, frozenset[str]]:

@@ -2,6 +2,10 @@
 
 import io
 import re
+import signal
+import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
@@ -10,10 +14,11 @@ from kb.cli import main
 from kb.corpus.environments import environment_for
 from kb.verify import verifier
 from kb.verify.environments import installation
+from kb.verify.torch_versions import interpreter
 from kb.verify.verifier import select
 from sandbox import cluster
 from sandbox.builds import build
-from tests import tiny_environment
+from tests import another_torch, tiny_environment
 from tests.entry_factory import SLUG, CheckProgram, Programs
 from tests.redis_server import WorkerProcess, await_that
 
@@ -84,6 +89,69 @@ def test_what_requires_packages_runs_on_the_workers_that_have_them(entries, brok
         assert dict(done.environment.packages) == {"kb-tiny": "1.5"}
     finally:
         second.stop()
+
+
+@pytest.mark.redis
+@pytest.mark.torch
+@pytest.mark.slow
+@pytest.mark.usefixtures("worker")
+def test_another_release_is_proved_by_its_own_workers_though_one_is_killed(entries, broker, tmp_path, monkeypatch):
+    another_torch.offer(tmp_path, monkeypatch)
+    monkeypatch.setenv("KB_ENTRIES", str(entries.folder))
+    late = "import time\n\nimport torch\n\ntime.sleep(1)\ntorch.ones(3)\n"
+    for number in range(4):
+        case = another_torch.CASE._replace(repro=late)
+        entries.write(f"new-{number}", messages=another_torch.MESSAGES, cases=[case])
+    entries.write("old", cases=[Programs(attributes="torch<9.0")])
+    entries.write("packages", requires=["transformers"])
+    entries.write("fails", messages=another_torch.MESSAGES, cases=[Programs(repro=late, fix="assert 1 > 2\n")])
+    names = [*(f"new-{number}" for number in range(4)), "old", "packages", "fails"]
+    options = [*names, "--torch", another_torch.RELEASE, "--record"]
+    here = verify(*options, "--backend", "process"), ledger(entries)
+    logs = tmp_path / "third.log", tmp_path / "fourth.log"
+    others = [WorkerProcess(broker.url, log, "--torch", another_torch.RELEASE) for log in logs]
+    try:
+        await_that(lambda: len(cluster.offers(broker.url)) == 2, lambda: True, "both releases have workers")
+        killer = threading.Thread(target=kill_when_it_works, args=(broker, others[0]))
+        killer.start()
+        there = verify(*options, "--broker", broker.url), ledger(entries)
+        killer.join()
+        assert others[0].process.wait(1) == -signal.SIGKILL
+    finally:
+        for process in others:
+            process.stop()
+    assert there == here
+    assert here[0][0] == 1
+    for shown in ("1 needs torch <9.0", "1 needs transformers beside another torch", "torch 9.9.0+cpu in process"):
+        assert shown in here[0][1]
+
+
+def kill_when_it_works(broker, process):
+    await_that(lambda: broker.client.keys("kb:started:*"), lambda: True, "a batch has begun")
+    process.stop()
+
+
+@pytest.mark.slow
+def test_workers_that_start_together_make_one_environment(tmp_path, monkeypatch):
+    another_torch.offer(tmp_path, monkeypatch)
+    said = []
+    with ThreadPoolExecutor() as pool:
+        pythons = list(pool.map(lambda _: interpreter(another_torch.RELEASE, said.append), range(3)))
+    assert len(said) == len(set(pythons)) == 1
+    shown = subprocess.run(
+        [pythons[0], "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout == "9.9.0+cpu\n"
+
+
+@pytest.mark.parametrize("options", [["--python", "python3"], ["--backend", "docker"], ["--image", "x"]])
+@pytest.mark.parametrize("command", [["worker", "--broker", "redis://127.0.0.1:1/0"], ["verify"]])
+@pytest.mark.usefixtures("no_shipped_entries")
+def test_a_release_of_torch_brings_its_own_interpreter(command, options, entries, capsys, monkeypatch):
+    entries.write("one")
+    monkeypatch.setenv("KB_ENTRIES", str(entries.folder))
+    assert main([*command, "--torch", "2.4.1", *options]) == 2
+    assert "--torch brings its own interpreter" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

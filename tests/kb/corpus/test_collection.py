@@ -11,7 +11,6 @@ from kb.lint.autofix import repair
 from kb.lint.linter import check
 from kb.verify.case_runner import run_case
 from kb.verify.verifier import RunOptions, select, verify
-from tests.conftest import REPOSITORY
 from tests.entry_factory import EntryFactory
 from webapp import create_app
 from webapp.snapshot import SnapshotProvider
@@ -79,10 +78,10 @@ def test_what_is_wrong_with_them_is_a_fault_and_nothing_of_it_is_used(make_folde
     assert [case.image for entry in corpus for case in entry.cases] == [""]
 
 
-def test_where_an_entry_comes_from(make_folder):
+def test_where_an_entry_comes_from(make_folder, corpus):
     entry = load([make_folder("team", text="name: Vision team\n")]).entries["add-two"]
     assert origin(entry) == "Vision team"
-    assert origin(next(iter(load([REPOSITORY / "entries"])))) == ""
+    assert origin(next(iter(corpus))) == ""
 
 
 def test_an_image_changes_no_badge(make_folder):

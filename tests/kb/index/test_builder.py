@@ -5,6 +5,7 @@ import json
 import multiprocessing
 import os
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -135,15 +136,19 @@ def test_after_any_changes_it_answers_as_an_index_built_at_once(tmp_path, seed):
     assert observed(index) == observed(build_index([tmp_path / "entries"], cache=tmp_path / "anew"))
 
 
-@pytest.fixture
-def folder(tmp_path):
+def _write_six(folder):
     for number in range(6):
         write_entry(
-            tmp_path / "entries",
+            folder,
             f"entry-{number}",
             messages=[f"RuntimeError: message number {number} of these is here"],
         )
-    return tmp_path / "entries"
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return _write_six(tmp_path / "entries")
 
 
 @pytest.fixture
@@ -343,29 +348,46 @@ POINTS = [
 ]
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize(("module", "name"), POINTS)
-def test_killed_at_any_point_it_leaves_an_index_that_is_whole(folder, tmp_path, module, name, after):
-    cache = tmp_path / "cache"
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory):
+    """Return entries of which one changed since the last of as many generations as are kept, and what look-ups learn before and after that change.
+
+    Building these takes longer than a test, so all of them begin with copies.
+    """
+    place = tmp_path_factory.mktemp("changed")
+    folder, cache = _write_six(place / "entries"), place / "cache"
     for number in range(4):
         write_entry(folder, "entry-0", why=f"Generation {number}: with the next one there are more than are kept.")
         open_index([folder], cache=cache)
     write_entry(folder, "entry-1", why="The one before, which is removed last.")
     before = observed(open_index([folder], cache=cache))
     write_entry(folder, "entry-3", messages=["RuntimeError: quite another one stands here now"])
+    return folder, cache, before, observed(build_index([folder], cache=place / "anew"))
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(("module", "name"), POINTS)
+def test_killed_at_any_point_it_leaves_an_index_that_is_whole(changed, tmp_path, module, name, after):
+    folder, prepared, before, anew = changed
+    cache = shutil.copytree(prepared, tmp_path / "cache")
+    opened_before = open_existing_index([folder], cache=cache)  # so the process opens no file but that which it writes
     process = multiprocessing.get_context("fork").Process(target=_killed, args=(folder, cache, module, name, after))
     process.start()
     process.join(60)
     assert process.exitcode == 9
+    assert opened_before.slugs()
     left = open_existing_index([folder], cache=cache)
-    anew = observed(build_index([folder], cache=tmp_path / "anew"))
     assert observed(left) in (before, anew)
     assert observed(open_index([folder], cache=cache)) == anew
     generations = Path(cache_folder([str(folder)], cache))
     left_behind = set(generations.glob("generation-*"))
+    path = folder / "topic/entry-4.md"
+    text, status = path.read_bytes(), path.stat()
     for number in range(5):
         write_entry(folder, "entry-4", why=f"Change {number}, so that what was left behind is swept up.")
         open_index([folder], cache=cache)
+    path.write_bytes(text)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     swept = set(generations.glob("generation-*"))
     assert len(swept) == 5
     assert not swept & left_behind

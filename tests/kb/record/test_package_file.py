@@ -31,6 +31,15 @@ def test_names_and_parameters_have_their_releases(tmp_path):
     assert history.names["torchtext.data", "f"].signatures == {"a": 0b01, "a,b=": 0b10}
 
 
+def test_a_private_method_that_became_a_variable_is_not_gone(tmp_path):
+    method = {"torchtext/__init__.py": "class C:\n    def _check(self): ...\n"}
+    alias = {"torchtext/__init__.py": "class C:\n    def check(self): ...\n    _check = print(check)\n    _other = 1\n"}
+    releases = {"0.1": alias, "0.2": method, "0.3": {"torchtext/__init__.py": "class C: ...\n"}, "0.4": alias}
+    names = history_of(tmp_path, releases).names
+    assert names["torchtext", "C._check"].mask == 0b1011
+    assert ("torchtext", "C._other") not in names
+
+
 def test_a_file_that_does_not_parse_leaves_a_dynamic_module(tmp_path):
     history = history_of(tmp_path, {"0.1": {"torchtext/__init__.py": "print 'python 2'"}})
     assert history.modules["torchtext"] == (1, 1)

@@ -1,6 +1,6 @@
 """What a case changes, and apart from it the asserts that prove it."""
 
-from kb.index.document import changed_lines
+from kb.documents.making import changed_lines
 from kb.render.remedy import assert_lines, comparable, remedy, without_asserts
 
 BEFORE = "import torch\n\nx = torch.ones(3)\ny = x + 1\nprint(y)\n"

@@ -294,6 +294,27 @@ def test_an_exact_answer_loads_nothing_that_it_does_not_need():
     assert done.stdout.split() == []
 
 
+def test_a_question_imports_whoosh_without_what_whoosh_does_not_use():
+    program = (
+        "import sys\nfrom kb.index.manager import open_index\nfrom kb.search.lookup import lookup\n"
+        "assert lookup('why does my loss become nan after some steps', index=open_index()).matches\n"
+        "print(*({'whoosh.reading', 'asyncio', 'http', 'pathlib', 'cached_property', 'urllib.request'} & set(sys.modules)))\n"
+        "from urllib.request import Request\nimport urllib.request\nprint(urllib.request.Request is Request)\n"
+    )
+    open_index()
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["whoosh.reading", "True"]
+
+
+def test_a_second_thread_finds_the_modules_themselves():
+    program = (
+        "import sys, threading\nstop = threading.Event()\nthread = threading.Thread(target=stop.wait)\nthread.start()\n"
+        "import kb.index.fulltext\nstop.set()\nprint(*({'asyncio', 'urllib.request'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert sorted(done.stdout.split()) == ["asyncio", "urllib.request"]
+
+
 @pytest.mark.parametrize(
     ("message", "slug"),
     [

@@ -1,9 +1,18 @@
-"""What is shown of an entry, as plain JSON data: made when the index is built, so an answer parses no Markdown and computes no difference."""
+"""Make the documents of an entry when the index is built, so an answer parses no Markdown and computes no difference."""
 
 from __future__ import annotations
 
-from typing import Any, TypedDict, TypeVar, cast
+from typing import Any, TypeVar, cast
 
+from kb.documents.shapes import (
+    Badge,
+    CaseDocument,
+    ChangeDocument,
+    CheckDocument,
+    EditDocument,
+    EntryDocument,
+    EntrySummary,
+)
 from kb.text.languages import LANGUAGES, Lang
 
 TYPE_CHECKING = False
@@ -11,128 +20,9 @@ if TYPE_CHECKING:
     from kb.corpus.entry import Case, Check, Entry, Runnable
     from kb.corpus.ledger import Ledgers
 
-__all__ = [
-    "Badge",
-    "CaseDocument",
-    "ChangeDocument",
-    "CheckDocument",
-    "EditDocument",
-    "EntryDocument",
-    "EntryHead",
-    "EntrySummary",
-    "RelatedEntry",
-    "RunnableDocument",
-    "changed_lines",
-    "make_document",
-    "make_summary",
-]
-
+__all__ = ["changed_lines", "make_document", "make_summary"]
 
 _Document = TypeVar("_Document")
-
-
-class Badge(TypedDict):
-    """Where and when a case was verified. `gpu` names model, driver and CUDA version, or is empty; `packages` are the versions of what its entry requires."""
-
-    torch: str
-    packages: dict[str, str]
-    device: str
-    date: str
-    gpu: str
-
-
-class RunnableDocument(TypedDict):
-    """What a case and a check have in common: what the programs need to run, and where they were verified."""
-
-    id: str
-    name: str
-    torch: str
-    device: str
-    gpus: int
-    os: str
-    state: str
-    badges: list[Badge]
-
-
-class CaseDocument(RunnableDocument):
-    """One case: both programs, their difference, and what the repro printed last."""
-
-    repro: str
-    fix: str
-    diff: list[str]
-    last_line: str
-
-
-class CheckDocument(RunnableDocument):
-    """A program that tells causes apart, and what it printed last time."""
-
-    program: str
-    printed: str
-
-
-class ChangeDocument(TypedDict):
-    """One item of *What to change*, in one language: the cause, the change, and what it leads to, by names of cases and slugs of entries."""
-
-    cause: str
-    change: str
-    cases: list[str]
-    entries: list[str]
-
-
-class EditDocument(TypedDict):
-    """A change of one expression, which is that of a case, words of its messages, and what names of its pattern have to be."""
-
-    case: str
-    before: str
-    after: str
-    message: str
-    where: dict[str, str]
-
-
-class RelatedEntry(TypedDict):
-    """An entry that another one names as related."""
-
-    id: str
-    title: dict[Lang, str]
-
-
-class EntryHead(TypedDict):
-    """What a list of entries and the page of one have in common."""
-
-    id: str
-    topic: str
-    kind: str
-    title: dict[Lang, str]
-    answer: dict[Lang, str]
-    explanations: dict[str, dict[Lang, str]]
-    tags: list[str]
-    also: list[str]
-
-
-class EntrySummary(EntryHead):
-    """What a list of matches or entries needs of one.
-
-    `generic` are the messages that any Python program may print. `raised_in` has the file of each message that counts only where that file raised it.
-    """
-
-    generic: list[str]
-    raised_in: dict[str, str]
-
-
-class EntryDocument(EntryHead):
-    """One entry as pages and terminals show it."""
-
-    items: dict[Lang, list[ChangeDocument]]
-    how_to_tell: dict[Lang, str]
-    why: dict[Lang, str]
-    messages: list[str]
-    inspect: str
-    edits: list[EditDocument]
-    apis: list[str]
-    sources: list[str]
-    related: list[RelatedEntry]
-    cases: list[CaseDocument]
-    checks: list[CheckDocument]
 
 
 def make_document(entry: Entry, ledgers: Ledgers) -> EntryDocument:

@@ -1,0 +1,1 @@
+"""What is shown of an entry, as plain JSON data."""
