@@ -19,7 +19,9 @@ def init_app(app: Flask) -> None:
 
     def finish(response: Response) -> Response:
         cacheable = (
-            response.status_code == 200 and "no-store" not in response.cache_control and not response.is_streamed
+            response.status_code == 200
+            and not response.is_streamed
+            and not {"no-store", "private"} & set(response.cache_control)
         )
         if cacheable:
             response.add_etag()

@@ -167,6 +167,16 @@ def test_switching_the_language_keeps_the_place_and_the_chosen_cause(open_page):
     assert page.is_checked("#cause-2")
 
 
+def test_back_without_scripts_shows_the_answer(open_page, paste):
+    page = open_page(java_script_enabled=False)
+    page.fill("#text", paste)
+    page.click("form button:not([type])")
+    page.click(".related a")
+    page.wait_for_url("**/e/quiet-broadcast*")
+    page.go_back()  # of a page that the browser may not keep, it would ask whether to send the form again
+    assert page.inner_text("#answer h2") == "A layer gets inputs of the wrong width"
+
+
 def test_coming_back_from_a_related_entry_finds_answer_cause_and_place(open_page, paste):
     page = open_page()
     page.set_viewport_size({"width": 1280, "height": 500})

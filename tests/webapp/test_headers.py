@@ -28,9 +28,9 @@ def test_no_page_has_inline_script_or_style_or_a_foreign_file(client, path):
     assert not re.search(r'(src=|<link rel="stylesheet" href=)"https?:', page)
 
 
-def test_an_answer_to_a_paste_is_not_kept_by_anyone(client, paste):
+def test_an_answer_to_a_paste_is_kept_by_the_readers_browser_alone(client, paste):
     headers = client.post("/", data={"text": paste}).headers
-    assert headers["Cache-Control"] == "no-store"
+    assert set(headers["Cache-Control"].split(", ")) == {"private", "no-cache"}
     assert headers["X-Robots-Tag"] == "noindex"
 
 

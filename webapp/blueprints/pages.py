@@ -50,8 +50,10 @@ def _question_page(text: str) -> Response:
 
 
 def _private_page(html: str) -> Response:
-    """Return a page that shows what somebody pasted, which nobody keeps."""
+    """Return a page that shows what somebody pasted. Only the reader's browser keeps it, so that Back shows the answer again, with scripts or without."""
     response = Response(html, mimetype="text/html")
+    response.cache_control.private = True
+    response.cache_control.no_cache = True
     response.content_language.add(HTML_LANG[current_language()])
     response.headers["X-Robots-Tag"] = "noindex"
     return response
