@@ -21,7 +21,8 @@ BUILT_ON_PYTORCH = frozenset(
         "auto_gptq awq vllm sglang lmdeploy ultralytics yolov5 mmengine mmcv mmdet mmseg detectron2 segment_anything kornia monai nnunet nnunetv2 "
         "batchgenerators fastai ignite captum botorch gpytorch pyro torch_scatter torch_sparse dgl stable_baselines3 pytorch3d nerfstudio gsplat "
         "whisper speechbrain espnet nemo asteroid pyannote comfy k_diffusion basicsr gfpgan realesrgan facenet_pytorch efficientnet_pytorch "
-        "segmentation_models_pytorch pytorch_metric_learning pytorch_forecasting mamba_ssm causal_conv1d spconv einops allennlp flair stanza llamafactory axolotl swift openmim skorch"
+        "segmentation_models_pytorch pytorch_metric_learning pytorch_forecasting allennlp flair stanza llamafactory axolotl swift openmim skorch "
+        "mamba_ssm causal_conv1d spconv einops"
     ).split()
 )
 """Packages whose users use PyTorch, by the names of their folders."""
