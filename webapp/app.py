@@ -11,7 +11,7 @@ from webapp import caching, errors, headers, i18n, instrumentation, presenters, 
 from webapp.blueprints import api, discovery, health, pages
 from webapp.feedback import open_feedback
 from webapp.limiting import RateLimiter
-from webapp.markdown import render_inline
+from webapp.markdown import render_code_spans, render_inline
 from webapp.metrics import Metrics
 from webapp.request import MAX_BODY_BYTES, BoundedRequest
 from webapp.services import EXTENSION, Services, current_snapshot
@@ -103,6 +103,7 @@ def _prepare_templates(app: Flask) -> None:
         "placeholders": presenters.placeholders,
         "visible": presenters.visible,
         "inline": render_inline,
+        "code_spans": render_code_spans,
     }
     app.jinja_env.globals |= {
         "t": i18n.translate,

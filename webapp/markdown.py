@@ -10,7 +10,9 @@ import markdown
 import nh3
 from markupsafe import Markup
 
-__all__ = ["link_entries", "render", "render_inline"]
+from kb.render.answer_html import with_code_spans
+
+__all__ = ["link_entries", "render", "render_code_spans", "render_inline"]
 
 _TAGS = {
     "p",
@@ -40,6 +42,11 @@ _INLINE_TAGS = {"em", "strong", "code"}
 def link_entries(text: str, address: Callable[[str], str]) -> str:
     """Return Markdown whose links to the files of other entries lead to their pages, whose addresses the function gives by slug."""
     return _ENTRY_LINK.sub(lambda link: f"]({address(link[1])})", text)
+
+
+def render_code_spans(text: str) -> Markup:
+    """Return text as HTML in which only code spans are marked up, because values from a paste may stand in it."""
+    return Markup(with_code_spans(text))  # noqa: S704 - with_code_spans escapes each part
 
 
 @lru_cache(maxsize=4096)

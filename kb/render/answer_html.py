@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kb.render.cause_choice import CauseChoice
     from kb.text.languages import Lang
 
-__all__ = ["answer_html"]
+__all__ = ["answer_html", "with_code_spans"]
 
 _MARK = {"+": "rgba(46, 160, 67, .22)", "-": "rgba(248, 81, 73, .22)"}
 """Backgrounds of added and removed lines: so faint that the page's own text colour stays legible on either."""
@@ -45,10 +45,10 @@ def answer_html(answer: Answer, document: EntryDocument, text: str, context: Cra
         f'<div class="kb-answer" lang="{"zh-Hans" if lang == "zh" else "en"}" style="{_BOX}">',
         f"<p><strong>{escape(first.title[lang])}</strong><br><small>kb: {escape(words[first.confidence])}, {_code(first.id)}</small></p>",
         f"<p>{escape(explain[lang])}</p>" if explain else "",
-        f'<p style="font-size: 1.15em">{_spans(plain(document["answer"][lang]))}</p>',
+        f'<p style="font-size: 1.15em">{with_code_spans(plain(document["answer"][lang]))}</p>',
         *_own_line(own, lang),
-        f"<p>{_spans(mismatch.sentence[lang])}</p>" if mismatch else "",
-        f"<p>{_spans(operands[0])}</p><pre>{escape(chr(10).join(operands[1:]))}</pre>" if operands else "",
+        f"<p>{with_code_spans(mismatch.sentence[lang])}</p>" if mismatch else "",
+        f"<p>{with_code_spans(operands[0])}</p><pre>{escape(chr(10).join(operands[1:]))}</pre>" if operands else "",
         _record(answer),
         *_causes(document, choice, lang),
         *(
@@ -69,7 +69,7 @@ def _record(answer: Answer) -> str:
         return ""
     link = f' <a href="{escape(record.address)}">{escape(record.address)}</a>' if record.address else ""
     heading = f"<strong>{escape(words['record'])}</strong><small>{escape(words['record_note'])}</small>"
-    return f"<p>{heading}<br>{_spans(record.text(answer.lang))}{link}</p>"
+    return f"<p>{heading}<br>{with_code_spans(record.text(answer.lang))}{link}</p>"
 
 
 def _own_line(own: OwnLine | None, lang: Lang) -> Iterator[str]:
@@ -85,13 +85,16 @@ def _causes(document: EntryDocument, choice: CauseChoice, lang: Lang) -> Iterato
     if items:
         yield f"<p><strong>{escape(words['change'])}</strong></p>"
     for at, item in enumerate(items):
-        cause, body = _spans(plain(item["cause"])), f"<p>{_spans(plain(sentence(item['change'])))}</p>"
+        cause, body = (
+            with_code_spans(plain(item["cause"])),
+            f"<p>{with_code_spans(plain(sentence(item['change'])))}</p>",
+        )
         if at != choice.item:
             yield f"<details><summary>{cause}</summary>{body}</details>"
             continue
         if choice.clue:
             reason = words["frame" if choice.in_frame else "paste"].format(choice.clue)
-            cause += f" <small>({_spans(reason)})</small>"
+            cause += f" <small>({with_code_spans(reason)})</small>"
         yield f"<details open><summary>{cause}</summary>{body}{''.join(_change(document, choice, lang))}</details>"
 
 
@@ -124,13 +127,13 @@ def _listed(parts: Iterable[tuple[str, str]]) -> Iterator[str]:
             yield (f"</{within}>" if within else "") + (f"<{kind}>" if kind else "")
             within = kind
         tag = "li" if kind else "p"
-        yield f"<{tag}>{_spans(text)}</{tag}>"
+        yield f"<{tag}>{with_code_spans(text)}</{tag}>"
     if within:
         yield f"</{within}>"
 
 
-def _spans(text: str) -> str:
-    """Return text with its code spans as `<code>`."""
+def with_code_spans(text: str) -> str:
+    """Return text as HTML, with its code spans as `<code>` and nothing else interpreted: values from a paste may stand in it."""
     return "".join(
         _code(part) if at % 2 else escape(part) for at, part in enumerate(text.replace("``", "`").split("`"))
     )

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from tests import small_corpus
+from webapp.markdown import render_code_spans
 
 SLUG = "linear-width-mismatch"
 
@@ -224,3 +225,7 @@ def test_a_fault_of_ours_is_a_page_that_quotes_nothing(make_app, monkeypatch, ca
     assert "secret-paste" not in answer.text.replace("secret-paste</textarea>", "")
     assert "KeyError" in caplog.text
     assert "secret-paste" not in caplog.text
+
+
+def test_code_spans_of_an_explanation_are_code_and_values_from_a_paste_stay_text():
+    assert render_code_spans("`a<b` and <i>__init__</i>") == "<code>a&lt;b</code> and &lt;i&gt;__init__&lt;/i&gt;"
