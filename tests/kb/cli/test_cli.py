@@ -132,7 +132,7 @@ def test_tracebacks_of_a_log_are_annotated_each_and_what_has_no_frame_beside_the
 
 
 def test_no_entry_is_said_with_status_1():
-    status, out, _ = kb("lookup", "ModuleNotFoundError: No module named 'flask_sqlalchemy_of_mine'")
+    status, out, _ = kb("lookup", "KeyError: 'flask_sqlalchemy_of_mine'")
     assert status == 1
     assert "no entry" in out
 
