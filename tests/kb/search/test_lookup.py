@@ -190,9 +190,9 @@ def test_a_question_that_names_another_tool_is_answered_with_less_certainty(publ
     asked = "which gpu is used by default{}"
     bare, named = (lookup(asked.format(tool), index=published).matches[0] for tool in ("", " in Docker"))
     assert bare.id == named.id
-    assert named.score < bare.score
+    assert named.score < bare.score - 0.1
     more = "training in Docker stops with a bus error when workers run out of shared memory, how large should it be"
-    assert lookup(more, index=published).answered
+    assert lookup(more, index=published).matches[0].id == "dataloader-bus-error-shm"
 
 
 def test_an_error_of_another_framework_is_not_answered_by_its_words(published):
