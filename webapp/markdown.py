@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -10,6 +9,7 @@ import markdown
 import nh3
 from markupsafe import Markup
 
+from kb.corpus.guidance import ENTRY_LINK
 from kb.render.answer_html import with_code_spans
 
 __all__ = ["link_entries", "render", "render_code_spans", "render_inline"]
@@ -35,13 +35,12 @@ _TAGS = {
     "hr",
 }
 _EXTENSIONS = ("fenced_code", "tables", "sane_lists")
-_ENTRY_LINK = re.compile(r"\]\((?:\.\./[a-z0-9-]+/)?([a-z0-9-]+)\.md\)")
 _INLINE_TAGS = {"em", "strong", "code"}
 
 
 def link_entries(text: str, address: Callable[[str], str]) -> str:
     """Return Markdown whose links to the files of other entries lead to their pages, whose addresses the function gives by slug."""
-    return _ENTRY_LINK.sub(lambda link: f"]({address(link[1])})", text)
+    return ENTRY_LINK.sub(lambda link: f"]({address(link[2])})", text)
 
 
 def render_code_spans(text: str) -> Markup:

@@ -10,13 +10,15 @@ from kb.corpus.entry import ChangeItem, Guidance
 from kb.corpus.sections import Section
 from kb.text.languages import LANGUAGES, Lang
 
-__all__ = ["linked_entries", "linked_names", "read_guidance"]
+__all__ = ["ENTRY_LINK", "linked_entries", "linked_names", "read_guidance"]
+
+ENTRY_LINK = re.compile(r"\]\(((?:\.\./[a-z0-9-]+/)?([a-z0-9-]+)\.md)\)")
+"""The end of a link to the file of another entry: its path, and in it the slug."""
 
 _ITEM = re.compile(r"[-*] \*\*(?P<bold>(?:`[^`\n]*`|[^*`\n])+)\*\*(?P<rest>.*)")
 _COLON = re.compile(r":(?=\s)|：")
 _CODE_SPAN = re.compile(r"`[^`\n]*`")
 _CASE_LINK = re.compile(r"\]\(#([a-z0-9-]+)\)")
-_ENTRY_LINK = re.compile(r"\]\(((?:\.\./[a-z0-9-]+/)?([a-z0-9-]+)\.md)\)")
 _WHOLE_CASE_LINK = re.compile(r"\[[^\]\n]*\]\(#[a-z0-9-]+\)")
 
 
@@ -41,7 +43,7 @@ def linked_names(markdown: str) -> list[str]:
 def linked_entries(markdown: str) -> dict[str, str]:
     """Return the slugs of the entries whose files a text links to, in order, each with the path in its first link."""
     paths: dict[str, str] = {}
-    for path, slug in _ENTRY_LINK.findall(markdown):
+    for path, slug in ENTRY_LINK.findall(markdown):
         paths.setdefault(slug, path)
     return paths
 

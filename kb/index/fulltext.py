@@ -37,8 +37,9 @@ _MAX_POSTINGS = 6_000
 """The maximum number of postings read for one query."""
 
 _MAX_CACHED_TERMS = 1_000
-_MAX_CACHED_SLUGS = 1_000
 """The maximum number of terms whose postings are kept once read: 16 bytes a posting."""
+
+_MAX_CACHED_SLUGS = 1_000
 
 _MAX_TERMS = 60
 """The maximum number of terms of a query. Further terms of a long paste carry next to no information."""
