@@ -38,6 +38,9 @@ _MAX_IMPORTS = 8
 _MAX_BASES = 24
 """How many base classes are looked at for a member."""
 
+_WITHOUT_MEMBERS = ("object", "ABC", "Generic", "Protocol")
+"""Base classes of Python that bring no public members."""
+
 
 class ModuleRecord(NamedTuple):
     """A module: the releases that have it, those in which it makes names at run time, and the lines of its names."""
@@ -54,6 +57,9 @@ class Resolved(NamedTuple):
     module: str
     name: str
     row: NameRow
+
+
+_NOTHING = Resolved("", "", NameRow())
 
 
 class ParameterHistory(NamedTuple):
@@ -184,21 +190,37 @@ class PackageRecord:
         path = f"{origin}.{rest}"
         return path.rpartition(".")[0], path.rpartition(".")[2]
 
-    def has_unknown_base(self, module: str, class_name: str) -> bool:
-        """Return whether a class inherits from one that the record of this package does not have."""
+    def may_inherit(self, module: str, class_name: str, member: str) -> bool:
+        """Return whether a base class that no record has, or one of another package, may bring the member."""
         pending = [(module, class_name)]
         seen: set[tuple[str, str]] = set()
         while pending and len(seen) < _MAX_BASES:
             owner = pending.pop()
             resolved = self.resolve(*owner)
             if resolved is None or resolved.row.kind != "c":
-                if owner[1] != "object":
+                if self._foreign_base_may_have(*owner, member):
                     return True
                 continue
             if resolved[:2] not in seen:
                 seen.add(resolved[:2])
                 pending += [self.base(resolved.module, base) for base in filter(None, resolved.row.target.split(","))]
         return False
+
+    def _foreign_base_may_have(self, module: str, name: str, member: str) -> bool:
+        """Return whether a class from outside the package may have the member; `module.name` is what this package calls it."""
+        if name in _WITHOUT_MEMBERS:
+            return False
+        origin = f"{module}.{name}"
+        if package_of_module(module) is self.package:
+            whole, part = self.resolve(module, name), self.resolve(*_parent(module))
+            target = (whole or part or _NOTHING).row.target.replace(":", ".")
+            origin = target if whole else f"{target}.{name}"
+        known = package_of_module(origin)
+        record = open_record(known.name) if known is not None and known is not self.package else None
+        if record is None:
+            return True
+        owner, last = _parent(origin)
+        return record.member(owner, last, member)[0] != 0 or record.may_inherit(owner, last, member)
 
     def _read_definitions(self, name: str) -> tuple[str, ...]:
         """Return the modules that define a class or a function of that name in any release."""
@@ -282,6 +304,11 @@ def split_name(record: PackageRecord, dotted: str) -> tuple[ModuleRecord, str] |
         if module is not None:
             return module, ".".join(parts[end:])
     return None
+
+
+def _parent(dotted: str) -> tuple[str, str]:
+    owner, _, last = dotted.rpartition(".")
+    return owner, last
 
 
 def is_dotted_name(text: str) -> bool:
@@ -374,18 +401,23 @@ def unclear_releases(record: PackageRecord, module: ModuleRecord, name: str, mas
     return module.mask & ~mask & elsewhere
 
 
-def moved_to(record: PackageRecord, name: str, release: int | None = None) -> tuple[str, ...]:
-    """Return other modules that have a class or a function of the same name in a release (default: the newest), public ones first."""
+def moved_to(
+    record: PackageRecord, name: str, release: int | None = None, row: NameRow | None = None
+) -> tuple[str, ...]:
+    """Return other public modules that have a class or a function of the same name in a release (default: the newest), the least deep first.
+
+    `row` is what the name was: a function that is named like a variable is something else.
+    """
     bit = 1 << (len(record.versions) - 1 if release is None else release)
     owner, _, last = name.rpartition(".")
     modules = []
     for module in record.definitions(last):
         content = record.module(module) if module != owner else None
-        row = record.row(content, last) if content else None
-        if row is not None and row.mask & bit:
+        there = record.row(content, last) if content else None
+        if there is not None and there.mask & bit and (row is None or row.kind not in "cfv" or row.kind == there.kind):
             modules.append(outermost_module(record, module, last, bit))
-    modules.sort(key=lambda module: ("._" in module, module.count("."), module))
-    return tuple(dict.fromkeys(modules))[:3]
+    public = [module for module in modules if "._" not in module]
+    return tuple(dict.fromkeys(sorted(public, key=lambda module: (module.count("."), module))))[:3]
 
 
 def outermost_module(record: PackageRecord, module: str, name: str, bit: int) -> str:
