@@ -24,13 +24,16 @@ def explain_arguments(question: NameQuestion, facts: PasteFacts) -> NameAnswer |
 
     A callable of a package that the paste shows counts first. Of the others, one that exactly one package offers at its top or one level below.
     """
-    for owner in _callables(question, facts):
+    lines = [line[:_MAX_LINE] for line in facts.code]
+    written = next((calls for line in lines if (calls := _calls_with(question.name, line))), [])
+    for owner in _callables(question, lines, written):
         records = candidate_records(facts, owner)
         for record in records:
             if answer := _about(record, owner, question, facts):
                 return answer
-        if question.owner and not facts.packages:
-            other = only_record_offering(owner.partition(".")[0], records)
+        if (question.owner or owner in written) and not facts.packages:
+            is_telling = "." in owner or question.kind == "keyword" or owner[:1].isupper()
+            other = only_record_offering(owner.partition(".")[0], records, deepest=1 if is_telling else 0)
             if other is not None and (answer := _about(other, owner, question, facts)):
                 return answer
     return None
@@ -52,10 +55,11 @@ def _outermost(record: PackageRecord, targets: list[tuple[str, str, str]]) -> li
     return [target for target, depth in zip(targets, depths, strict=True) if depth == min(depths)]
 
 
-def _callables(question: NameQuestion, facts: PasteFacts) -> list[str]:
-    """Return the names that the callable may have: as the message says, else as the innermost line of code calls it, or as any line quotes it."""
-    lines = [line[:_MAX_LINE] for line in facts.code]
-    written = next((calls for line in lines if (calls := _calls_with(question.name, line))), [])
+def _callables(question: NameQuestion, lines: list[str], written: list[str]) -> list[str]:
+    """Return the names that the callable may have: as the message says, else as the innermost line of code calls it, or as any line quotes it.
+
+    `written` is what the innermost line calls that passes the keyword.
+    """
     if question.owner:
         named = _as_called(question.owner, lines)
         return [named, *(written if len(written) == 1 and package_of_module(written[0]) else ())]

@@ -66,7 +66,7 @@ def judge(
             back=ranges[len(before)].since if later else "",
             raising=record.ranges(raising) if raising >> at & 1 else (),
             pin=f"{package}<{last.gone}",
-            moved_to=() if parameter or kind == "member" or replacement.name else moved_to(record, name, at, row),
+            moved_to=() if parameter or kind == "member" or replacement.name else moved_to(record, name, at),
             replacement=replacement.name,
             replacement_source=replacement.source,
             notice=row.notice if row and not parameter else "",
@@ -103,8 +103,8 @@ def candidate_records(facts: PasteFacts, owner: str = "") -> list[PackageRecord]
     return [record for name in dict.fromkeys(names) if (record := open_record(name))]
 
 
-def only_record_offering(name: str, searched: list[PackageRecord]) -> PackageRecord | None:
-    """Return the one package that offers a class or function of that name less deep than all others, at its top or one level below.
+def only_record_offering(name: str, searched: list[PackageRecord], deepest: int = 1) -> PackageRecord | None:
+    """Return the one package that offers a class or function of that name less deep than all others, at its top or at most so many levels below.
 
     None where there is no such package, or where one that was searched already offers something of that name.
     """
@@ -115,7 +115,7 @@ def only_record_offering(name: str, searched: list[PackageRecord]) -> PackageRec
         depth = min((public_depth(record, module, name) for module in record.definitions(name)), default=_PRIVATE)
         depths.setdefault(depth, []).append(record)
     least = min(depths, default=_PRIVATE)
-    return depths[least][0] if least <= 1 and len(depths[least]) == 1 else None
+    return depths[least][0] if least <= deepest and len(depths[least]) == 1 else None
 
 
 _PRIVATE = 99

@@ -7,7 +7,11 @@ from typing import NamedTuple, Protocol
 
 from kb.record.ranges import VersionRange
 
-__all__ = ["Asker", "Facts", "NameAnswer", "PasteFacts"]
+__all__ = ["NO_FILE", "Asker", "Facts", "NameAnswer", "PasteFacts"]
+
+
+NO_FILE = "unknown location"
+"""What Python names where it read no file: a folder without `__init__.py`."""
 
 
 class PasteFacts(Protocol):

@@ -9,7 +9,7 @@ from kb.record.internal_modules import is_internal, is_private, is_test
 from kb.record.judgement import candidate_records, judge, only_record_offering, predates_the_record, shown_release, shown_version
 from kb.record.name_answer import Facts, NameAnswer, PasteFacts
 from kb.record.packages import package_of_module
-from kb.record.query import PackageRecord, is_dotted_name, moved_to, open_record, outermost_module, unclear_releases
+from kb.record.query import PackageRecord, is_dotted_name, moved_to, open_record, outermost_module, unclear_releases, without_gaps
 from kb.record.standard_library import is_standard_name
 from kb.text.name_questions import NameQuestion, read_name_error
 
@@ -39,10 +39,10 @@ def explain_name_error(error_type: str, message: str, facts: PasteFacts | None =
 
 
 def _with_file(answer: NameAnswer, file: str) -> NameAnswer:
-    """Add the file that Python read, unless it is one of an installed package."""
+    """Add the file that Python read, unless it is one of an installed package, or unless what is installed explains the error."""
     from kb.text.frames import is_library
 
-    return answer._replace(file=file) if file and not is_library(file) else answer
+    return answer._replace(file=file) if file and answer.verdict != "removed" and not is_library(file) else answer
 
 
 def explain_missing_name(name: str) -> NameAnswer | None:
@@ -71,7 +71,7 @@ def _about_module(question: NameQuestion, facts: PasteFacts) -> NameAnswer | Non
     module = record.module(owner)
     submodule = record.module(qualified)
     row = record.row(module, name) if module else None
-    mask = (row.mask if row else 0) | (submodule.mask if submodule else 0)
+    mask = (without_gaps(module, row.mask) if module and row else 0) | (submodule.mask if submodule else 0)
     if question.kind == "module" and submodule is not None:
         mask = submodule.mask
     if not mask:
@@ -106,24 +106,11 @@ def _with_places(record: PackageRecord, answer: NameAnswer, release: int | None,
         if module is not None and module.mask >> newest & 1:
             return answer._replace(replacement=shorter)
     names = [name for line in facts.code for name in _names_imported(line, answer.name)][:_MAX_IMPORTED]
-    places = ((name, _places(record, answer.name, name, newest)) for name in dict.fromkeys(names))
+    places = ((name, moved_to(record, f"{answer.name}.{name}", newest)) for name in dict.fromkeys(names))
     return answer._replace(found=tuple((name, modules) for name, modules in places if modules))
 
 
 _MAX_IMPORTED = 4
-
-
-def _places(record: PackageRecord, module: str, name: str, release: int) -> tuple[str, ...]:
-    """Return modules that have a name in a release which was in `module`: those that define it, or a package around the module that imports it."""
-    if places := moved_to(record, f"{module}.{name}", release):
-        return places
-    parts = module.split(".")
-    for end in range(len(parts) - 1, 0, -1):
-        around = record.module(".".join(parts[:end]))
-        row = record.row(around, name) if around else None
-        if around is not None and row is not None and row.mask >> release & 1:
-            return (around.name,)
-    return ()
 
 
 def _names_imported(line: str, module: str) -> list[str]:

@@ -28,6 +28,7 @@ __all__ = [
     "outermost_module",
     "recorded_packages",
     "unclear_releases",
+    "without_gaps",
 ]
 
 _NAME = lazy_pattern(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -347,7 +348,7 @@ def name_history(qualified_name: str, package: str | None = None) -> NameHistory
         record,
         qualified_name,
         _KINDS[definition.kind],
-        row.mask,
+        without_gaps(module, row.mask),
         resolved.module,
         definition,
         is_dynamic=bool(module.dynamic or unclear_releases(record, module, first, row.mask)),
@@ -401,23 +402,45 @@ def unclear_releases(record: PackageRecord, module: ModuleRecord, name: str, mas
     return module.mask & ~mask & elsewhere
 
 
-def moved_to(
-    record: PackageRecord, name: str, release: int | None = None, row: NameRow | None = None
-) -> tuple[str, ...]:
-    """Return other public modules that have a class or a function of the same name in a release (default: the newest), the least deep first.
+def without_gaps(module: ModuleRecord, mask: int) -> int:
+    """Return the releases that have a name, and a single one between two of them that makes names at run time: it made this one too."""
+    return mask | (mask << 1) & (mask >> 1) & module.dynamic
 
-    `row` is what the name was: a function that is named like a variable is something else.
+
+_MAX_OVERLAP = 3
+"""In how many releases a name that moves may be defined in both places."""
+
+
+def moved_to(record: PackageRecord, name: str, release: int | None = None) -> tuple[str, ...]:
+    """Return other public modules that have what a name was in a release (default: the newest), the least deep first.
+
+    A class or function of the same name that was there all along is another.
     """
-    bit = 1 << (len(record.versions) - 1 if release is None else release)
+    at = len(record.versions) - 1 if release is None else release
     owner, _, last = name.rpartition(".")
+    was = record.resolve(owner, last)
     modules = []
     for module in record.definitions(last):
         content = record.module(module) if module != owner else None
         there = record.row(content, last) if content else None
-        if there is not None and there.mask & bit and (row is None or row.kind not in "cfv" or row.kind == there.kind):
-            modules.append(outermost_module(record, module, last, bit))
+        if there is None or not there.mask >> at & 1 or (was and was.row.kind in "cfv" and was.row.kind != there.kind):
+            continue
+        if was is None or was.module == module or (was.row.mask & there.mask).bit_count() <= _MAX_OVERLAP:
+            modules.append(outermost_module(record, module, last, 1 << at))
     public = [module for module in modules if "._" not in module]
-    return tuple(dict.fromkeys(sorted(public, key=lambda module: (module.count("."), module))))[:3]
+    places = tuple(dict.fromkeys(sorted(public, key=lambda module: (module.count("."), module))))[:3]
+    return places or _packages_around(record, owner, last, at)
+
+
+def _packages_around(record: PackageRecord, owner: str, name: str, release: int) -> tuple[str, ...]:
+    """Return the innermost package around a module that has the name in a release, imported from elsewhere."""
+    ends = [end for end, character in enumerate(owner) if character == "."]
+    for package in (owner[:end] for end in reversed(ends)):
+        around = record.module(package)
+        row = record.row(around, name) if around else None
+        if row is not None and row.kind == "i" and row.mask >> release & 1:
+            return (package,)
+    return ()
 
 
 def outermost_module(record: PackageRecord, module: str, name: str, bit: int) -> str:

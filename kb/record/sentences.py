@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kb.record.name_answer import Asker, NameAnswer
+from kb.record.name_answer import NO_FILE, Asker, NameAnswer
 from kb.record.ranges import VersionRange
 from kb.text.languages import Lang
 
@@ -49,6 +49,7 @@ _SAID = {
         "asker upgrade": "`{upgrade}` no longer asks for it.",
         "asker downgrade": "`{downgrade}` does not ask for it yet.",
         "file": "Python read `{file}`, which is no installed package: rename your file or folder, unless it is a checkout of {package}.",
+        "no file": "Python found only a folder of that name without `__init__.py`: a folder of yours, or what is left of an old installation.",
         "found": "`{name}` is now in {modules}: `from {first} import {name}`.",
         "origin": "{verb} this, {ranges}; in {newest} it does so in `{function}`{condition}.",
         "library": "{package} has this text in its compiled library `{library}`, {ranges}.",
@@ -57,6 +58,7 @@ _SAID = {
         "warns": "{package} warns with",
         "logs": "{package} logs",
         "fits": "{install} fits `{keep}`.",
+        "fits alone": "Keep {package} as it is and install {instead}.",
         "fits instead": "Or keep {package} as it is and install {instead}.",
         "wheels": "pip only sees releases for your Python and your system: {release} has wheels for Python {first} to {last}.",
         "built": "{package} was compiled for another torch.",
@@ -102,6 +104,7 @@ _SAID = {
         "asker upgrade": "换成 `{upgrade}` 就不再需要它。",
         "asker downgrade": "退回 `{downgrade}` 也可以，那时还没用到它。",
         "file": "Python 读到的是 `{file}`，不在已安装的包里：如果这不是 {package} 的源码目录，就给你自己的这个文件或文件夹改个名字。",
+        "no file": "Python 只找到一个同名文件夹，里面没有 `__init__.py`：可能是你自己的文件夹，也可能是没卸干净的旧包。",
         "found": "`{name}` 现在在 {modules} 里：`from {first} import {name}`。",
         "origin": "{verb}（{ranges}），在 {newest} 里出自 `{function}`{condition}。",
         "library": "这段文字出自 {package} 的编译库 `{library}`（{ranges}）。",
@@ -110,6 +113,7 @@ _SAID = {
         "warns": "这个警告由 {package} 发出",
         "logs": "这条日志由 {package} 打印",
         "fits": "和 `{keep}` 配套的是 {install}。",
+        "fits alone": "{package} 不用动，安装 {instead} 就行。",
         "fits instead": "也可以不动 {package}，改装 {instead}。",
         "wheels": "pip 只列出适合当前 Python 和系统的版本：{release} 的 wheel 支持 Python {first} 到 {last}。",
         "built": "{package} 是针对另一个 torch 版本编译的。",
@@ -168,7 +172,9 @@ def _sentences(answer: NameAnswer, lang: Lang) -> Iterator[str]:
     ranges = range_text(answer.ranges, lang) if answer.ranges else ""
     release = f"{answer.package} {answer.version}".rstrip()
     yield said[key].format(**answer._asdict() | {"thing": thing, "ranges": ranges, "release": release})
-    if answer.file:
+    if answer.file == NO_FILE:
+        yield said["no file"]
+    elif answer.file:
         yield said["file"].format(file=answer.file, package=answer.package)
     if answer.raising and key == "present":
         yield said["raising"].format(ranges=range_text(answer.raising, lang))
@@ -227,5 +233,5 @@ def requirement_sentences(answer: RequirementAnswer, lang: Lang) -> list[str]:
         sentences.append(said["fits"].format(install=install, keep=answer.keep))
     if answer.instead:
         instead = said["or"].join(f"`{requirement}`" for requirement in answer.instead)
-        sentences.append(said["fits instead"].format(package=answer.package, instead=instead))
+        sentences.append(said["fits instead" if install else "fits alone"].format(package=answer.package, instead=instead))
     return sentences
