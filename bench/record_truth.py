@@ -53,12 +53,15 @@ _BESIDES = "setuptools<81"
 _ALONGSIDE = timedelta(days=14)
 """What a release is installed with came out before it, or so many days later."""
 
-_COMPILED_FOR_CUDA = ("torchvision", "torchaudio")
-"""Packages whose libraries cannot be loaded beside a torch without CUDA. Their Python code can, once the libraries are gone and the operators are declared
-that it refers to."""
+_COMPILED_FOR_ANOTHER = ("torchvision", "torchaudio", "torchtext")
+"""Packages whose libraries cannot be loaded beside another torch, or one without CUDA. Their Python code can, once the libraries are gone and the operators
+are declared that it refers to."""
+
+_NOT_BUILT = {"flash-attn": ("flash_attn_cuda", "flash_attn_2_cuda"), "mmcv": ("mmcv._ext",)}
+"""The libraries of packages that are only source archives."""
 
 _ASK = r"""
-import importlib.util, inspect, json, os, sys, warnings
+import importlib.util, inspect, json, os, sys, types, warnings
 warnings.simplefilter("ignore")
 if importlib.util.find_spec("torchvision"):
     import torch
@@ -79,6 +82,11 @@ def load(module):
             raise
         return getattr(owner, last)
 
+class Compiled(types.ModuleType):
+    "Stands for a library that a source archive has not: its Python code imports it and calls nothing of it yet."
+for compiled in json.loads(sys.argv[1]):
+    sys.modules[compiled] = Compiled(compiled)
+
 for line in sys.stdin:
     module, name, parameter = json.loads(line)
     try:
@@ -91,7 +99,8 @@ for line in sys.stdin:
     answer = True
     try:
         for part in name.split(".") if name else ():
-            owner = getattr(owner, part)
+            private = inspect.isclass(owner) and part.startswith("__") and not part.endswith("__")
+            owner = getattr(owner, f"_{owner.__name__.lstrip('_')}{part}" if private else part)
     except AttributeError:
         answer = False
         if "." not in name:
@@ -106,8 +115,8 @@ for line in sys.stdin:
         try:
             shown = inspect.signature(owner).parameters
             answer = parameter in shown
-            if not answer and list(shown) == ["args", "kwargs"] and not inspect.isfunction(owner) and not inspect.isclass(owner):
-                answer = "compiled, without a signature"
+            if all(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in shown.values()) and len(shown) == 2:
+                answer = answer or "compiled or decorated, without a signature of its own"
         except (TypeError, ValueError) as error:
             answer = f"no signature: {error}"[:200]
     print(json.dumps(answer), file=out, flush=True)
@@ -142,13 +151,19 @@ def main(argv: list[str] | None = None) -> int:
         for release in wanted:
             for claim, answer in _answers(index, release, spare[release[0]], chance):
                 verdict = (
-                    "not asked" if not isinstance(answer, bool) else "agrees" if answer == claim.expected else "disagrees"
+                    "not asked"
+                    if not isinstance(answer, bool)
+                    else "agrees"
+                    if answer == claim.expected
+                    else "disagrees"
                 )
                 by_package[claim.package][verdict] += 1
                 if verdict != "agrees":
                     print(verdict, json.dumps(claim), "" if isinstance(answer, bool) else answer, flush=True)
     for package, verdicts in by_package.items():
-        print(f"{package}: {verdicts['agrees']} agree, {verdicts['disagrees']} disagree, {verdicts['not asked']} not asked")
+        print(
+            f"{package}: {verdicts['agrees']} agree, {verdicts['disagrees']} disagree, {verdicts['not asked']} not asked"
+        )
     counts = sum(by_package.values(), Counter[str]())
     asked = counts["agrees"] + counts["disagrees"]
     share = counts["agrees"] / asked if asked else 0.0
@@ -173,9 +188,7 @@ def _answers(
     return list(zip(claims, answers, strict=True))
 
 
-def sample(
-    packages: list[str], size: int, chance: random.Random
-) -> tuple[list[tuple[str, str]], dict[str, list[str]]]:
+def sample(packages: list[str], size: int, chance: random.Random) -> tuple[list[tuple[str, str]], dict[str, list[str]]]:
     """Return releases for at least `size` claims, if there are as many: one of each package in turn, of those that this Python can import, and the others.
 
     No round stops half-way, or the packages at the end of the alphabet would never be asked.
@@ -246,7 +259,18 @@ def ask(index: PackageIndex, release: tuple[str, str], claims: list[Claim]) -> l
             python, site = _python_with_torch(version), site if version == _own_torch() else []
         elif failure := _install(index, folder, package, version):
             return [failure] * len(claims)
-        jail = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-all", "--die-with-parent"]
+        jail = [
+            "bwrap",
+            "--ro-bind",
+            "/",
+            "/",
+            "--dev",
+            "/dev",
+            "--proc",
+            "/proc",
+            "--unshare-all",
+            "--die-with-parent",
+        ]
         environment = {
             "PYTHONPATH": os.pathsep.join([folder, *site]),
             "HOME": "/dev/shm",
@@ -257,7 +281,7 @@ def ask(index: PackageIndex, release: tuple[str, str], claims: list[Claim]) -> l
         lines = "".join(json.dumps([claim.module, claim.name, claim.parameter]) + "\n" for claim in claims)
         try:
             process = subprocess.run(
-                [*jail, python, "-c", _ASK],
+                [*jail, python, "-c", _ASK, json.dumps(_NOT_BUILT.get(package, ()))],
                 input=lines,
                 capture_output=True,
                 text=True,
@@ -311,7 +335,7 @@ def _install(index: PackageIndex, folder: str, package: str, version: str) -> st
         failure = " ".join(done.stderr.split())[:200] if done.returncode else ""
         if not failure:
             break
-    for name in _COMPILED_FOR_CUDA:
+    for name in _COMPILED_FOR_ANOTHER:
         for library in Path(folder, name).rglob("*.so"):
             library.unlink()
     return failure and f"uv: {failure}"

@@ -9,14 +9,15 @@ from kb.record.name_answer import NameAnswer, PasteFacts
 from kb.record.packages import package_of_module
 from kb.record.parameters import parse_signature
 from kb.record.query import PackageRecord, Resolved, outermost_module, split_name
+from kb.text.lazy_regex import lazy_pattern
 from kb.text.name_questions import NameQuestion
 
 __all__ = ["explain_arguments"]
 
 _MAX_CANDIDATES = 12
 _MAX_LINE = 400
-_DOTTED = re.compile(r"['\"]([a-z_]\w{0,60}(?:\.\w{1,60}){1,8})['\"]")
-_CALL = re.compile(r"([A-Za-z_][\w.]{0,120})\s{0,3}\(")
+_DOTTED = lazy_pattern(r"['\"]([a-z_]\w{0,60}(?:\.\w{1,60}){1,8})['\"]")
+_CALL = lazy_pattern(r"([A-Za-z_][\w.]{0,120})\s{0,3}\(")
 
 
 def explain_arguments(question: NameQuestion, facts: PasteFacts) -> NameAnswer | None:

@@ -9,7 +9,15 @@ from kb.record.ranges import version_ranges
 from kb.record.replacements import replacement_of
 from kb.record.rows import NameRow
 
-__all__ = ["candidate_records", "judge", "only_record_offering", "predates_the_record", "public_depth", "shown_release", "shown_version"]
+__all__ = [
+    "candidate_records",
+    "judge",
+    "only_record_offering",
+    "predates_the_record",
+    "public_depth",
+    "shown_release",
+    "shown_version",
+]
 
 
 def judge(

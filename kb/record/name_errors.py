@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-import heapq
 from functools import lru_cache
 
 from kb.record.internal_modules import is_internal, is_private, is_test
-from kb.record.judgement import candidate_records, judge, only_record_offering, predates_the_record, shown_release, shown_version
+from kb.record.judgement import (
+    candidate_records,
+    judge,
+    only_record_offering,
+    predates_the_record,
+    shown_release,
+    shown_version,
+)
 from kb.record.name_answer import Facts, NameAnswer, PasteFacts
 from kb.record.packages import package_of_module
-from kb.record.query import PackageRecord, is_dotted_name, moved_to, open_record, outermost_module, unclear_releases, without_gaps
+from kb.record.query import (
+    PackageRecord,
+    is_dotted_name,
+    moved_to,
+    open_record,
+    outermost_module,
+    unclear_releases,
+    without_gaps,
+)
 from kb.record.standard_library import is_standard_name
 from kb.text.name_questions import NameQuestion, read_name_error
 
@@ -202,7 +216,7 @@ def _nearest(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
         for candidate in _by_first_letter(names).get(_first_letter(name), ())
         if abs(len(candidate) - len(name)) <= _MAX_LENGTH_DIFFERENCE
     ]
-    nearest = heapq.nlargest(_MAX_SIMILAR, (pair for pair in similar if pair[0] * 2 >= len(pairs)))
+    nearest = sorted((pair for pair in similar if pair[0] * 2 >= len(pairs)), reverse=True)[:_MAX_SIMILAR]
     by_fold = {candidate.lower(): candidate for _, candidate in nearest}
     if name.lower() in by_fold:
         return (by_fold[name.lower()],)

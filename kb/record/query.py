@@ -1,4 +1,4 @@
-"""Ask the record about names: which releases have a name, its parameters, what is deprecated, where a name moved to."""
+"""Ask the record about names: which releases have a name, its parameters, where a name moved to."""
 
 from __future__ import annotations
 
@@ -18,15 +18,13 @@ from kb.text.lazy_regex import lazy_pattern
 
 __all__ = [
     "ModuleRecord",
-    "NameHistory",
     "PackageRecord",
-    "ParameterHistory",
     "Resolved",
     "is_dotted_name",
-    "name_history",
     "open_record",
     "outermost_module",
     "recorded_packages",
+    "split_name",
     "unclear_releases",
     "without_gaps",
 ]
@@ -61,39 +59,6 @@ class Resolved(NamedTuple):
 
 
 _NOTHING = Resolved("", "", NameRow())
-
-
-class ParameterHistory(NamedTuple):
-    """The releases in which a callable has the parameter."""
-
-    name: str
-    ranges: tuple[VersionRange, ...]
-
-
-class NameHistory(NamedTuple):
-    """What the record knows of a name.
-
-    `versions` are the releases that were read, by their minor version. `kind` is one of class, function, variable, module. `defined_in` is the module
-    that defines the name in the newest release that has it. `moved_to` lists modules where the name is in the newest release, if it is gone here.
-    `removed` are the releases in which it does nothing but raise `removal`.
-    `is_dynamic` says that the module makes names at run time, or imports some that the record leaves out, so that the record may not see all of them.
-    """
-
-    package: str
-    name: str
-    kind: str
-    versions: tuple[str, ...]
-    ranges: tuple[VersionRange, ...]
-    defined_in: str
-    deprecated: tuple[VersionRange, ...]
-    notice: str
-    removed: tuple[VersionRange, ...]
-    removal: str
-    replacement: str
-    replacement_source: str
-    moved_to: tuple[str, ...]
-    parameters: tuple[ParameterHistory, ...]
-    is_dynamic: bool
 
 
 class PackageRecord:
@@ -315,76 +280,6 @@ def _parent(dotted: str) -> tuple[str, str]:
 def is_dotted_name(text: str) -> bool:
     """Return whether a text is a name, or several with dots between them."""
     return len(text) <= _MAX_NAME and _NAME.fullmatch(text) is not None
-
-
-def name_history(qualified_name: str, package: str | None = None) -> NameHistory | None:
-    """Return the history of `package.module.name`, of a class's member, or of a module; None if no release of the record has it.
-
-    `package` is the distribution's name, and is needed only where it does not follow from the first part of the name.
-    """
-    if not is_dotted_name(qualified_name):
-        return None
-    known = PACKAGES.get(package) if package else package_of_module(qualified_name)
-    record = open_record(known.name) if known else None
-    split = split_name(record, qualified_name) if record else None
-    if record is None or split is None:
-        return None
-    module, name = split
-    if not name:
-        return _history(record, module.name, "module", module.mask, module.name, None, is_dynamic=bool(module.dynamic))
-    first, _, member = name.partition(".")
-    row = record.row(module, first)
-    if row is None:
-        return None
-    resolved = record.resolve(module.name, first)
-    assert resolved is not None
-    if member:
-        mask, row = record.member(module.name, first, member)
-        if row is None:
-            return None
-        return _history(record, qualified_name, _KINDS[row.kind], mask, resolved.module, row, is_dynamic=False)
-    definition = resolved.row if resolved.row.kind in "cfv" else row
-    return _history(
-        record,
-        qualified_name,
-        _KINDS[definition.kind],
-        without_gaps(module, row.mask),
-        resolved.module,
-        definition,
-        is_dynamic=bool(module.dynamic or unclear_releases(record, module, first, row.mask)),
-    )
-
-
-_KINDS = {"c": "class", "f": "function", "v": "variable", "m": "module", "i": "variable"}
-
-
-def _history(
-    record: PackageRecord, name: str, kind: str, mask: int, defined_in: str, row: NameRow | None, *, is_dynamic: bool
-) -> NameHistory:
-    from kb.record.replacements import replacement_of
-
-    replacement = replacement_of(name, row)
-    parameters = record.parameters(row) if row else {}
-    newest = 1 << (len(record.versions) - 1)
-    return NameHistory(
-        package=record.package.name,
-        name=name,
-        kind=kind,
-        versions=record.lines,
-        ranges=record.ranges(mask),
-        defined_in=defined_in,
-        deprecated=record.ranges(row.deprecated & mask) if row else (),
-        notice=row.notice if row else "",
-        removed=record.ranges(row.removed & mask) if row else (),
-        removal=row.removal if row else "",
-        replacement=replacement.name,
-        replacement_source=replacement.source,
-        moved_to=() if mask & newest else moved_to(record, name),
-        parameters=tuple(
-            ParameterHistory(parameter, record.ranges(releases)) for parameter, releases in parameters.items()
-        ),
-        is_dynamic=is_dynamic,
-    )
 
 
 def unclear_releases(record: PackageRecord, module: ModuleRecord, name: str, mask: int) -> int:

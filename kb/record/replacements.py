@@ -7,12 +7,14 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from kb.text.lazy_regex import lazy_pattern
+
 if TYPE_CHECKING:
     from kb.record.rows import NameRow
 
 __all__ = ["Replacement", "curated", "replacement_in", "replacement_of"]
 
-_REPLACEMENT = re.compile(
+_REPLACEMENT = lazy_pattern(
     r"(?:use|using|favou?r of|replaced (?:by|with)|moved to|renamed to|superseded by|switch to|alternative[: ]+)\s+"
     r"(?:one of )?(?:the |instead )?(?:new )?(?:class )?(?:(?:function|method|class|argument|module)s?:? )?"
     r"(?:`{1,2}|'|\"|:\w+:`~?)?(?P<dot>\.?)(?P<name>[A-Za-z_][\w.]*\w)(?P<call>\((?:[\w.]+(?:, )?)*\))?(?P<quote>`{1,2}|'|\"|\()?",

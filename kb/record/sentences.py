@@ -154,30 +154,37 @@ def _sentences(answer: NameAnswer, lang: Lang) -> Iterator[str]:
     said = _SAID[lang]
     kinds = {"keyword": "parameter", "required": "optional", "count": "count"}
     thing = said[kinds.get(answer.kind, "name")].format(name=answer.name, parameter=answer.parameter)
-    key = answer.verdict
-    if key == "removed" and answer.kind in ("required", "count"):
-        key = f"removed {answer.kind}"
-    elif key == "removed" and answer.raising:
-        key = "disabled"
-    elif key == "removed" and answer.back:
-        key = "back"
-    elif key == "newer" and answer.kind in ("required", "count"):
-        key = f"newer {answer.kind}"
-    elif key == "newer" and answer.version:
-        key = "newer than"
-    elif key == "present" and answer.file:
-        key = "has it" if answer.version else "always has it"
-    elif key == "present" and not answer.version:
-        key = "always present"
     ranges = range_text(answer.ranges, lang) if answer.ranges else ""
     release = f"{answer.package} {answer.version}".rstrip()
-    yield said[key].format(**answer._asdict() | {"thing": thing, "ranges": ranges, "release": release})
-    if answer.file == NO_FILE:
-        yield said["no file"]
-    elif answer.file:
-        yield said["file"].format(file=answer.file, package=answer.package)
-    if answer.raising and key == "present":
+    yield said[_verdict_key(answer)].format(**answer._asdict() | {"thing": thing, "ranges": ranges, "release": release})
+    if answer.file:
+        yield said["no file" if answer.file == NO_FILE else "file"].format(file=answer.file, package=answer.package)
+    if answer.raising and answer.verdict == "present":
         yield said["raising"].format(ranges=range_text(answer.raising, lang))
+    yield from _place_sentences(answer, lang)
+    if answer.asker is not None:
+        yield from _asker_sentences(answer, answer.asker, lang)
+    if answer.verdict == "removed":
+        yield said["restore"].format(pin=answer.pin)
+
+
+def _verdict_key(answer: NameAnswer) -> str:
+    """Return the key of the sentence that says what is the case."""
+    key = answer.verdict
+    if key in ("removed", "newer") and answer.kind in ("required", "count"):
+        return f"{key} {answer.kind}"
+    if key == "removed":
+        return "disabled" if answer.raising else "back" if answer.back else key
+    if key == "newer" and answer.version:
+        return "newer than"
+    if key == "present" and answer.file:
+        return "has it" if answer.version else "always has it"
+    return "always present" if key == "present" and not answer.version else key
+
+
+def _place_sentences(answer: NameAnswer, lang: Lang) -> Iterator[str]:
+    """Yield what to use instead: another name, the same elsewhere, one that is spelled like it."""
+    said = _SAID[lang]
     if answer.replacement:
         yield said["replacement"].format(replacement=answer.replacement)
     if answer.moved_to:
@@ -189,10 +196,6 @@ def _sentences(answer: NameAnswer, lang: Lang) -> Iterator[str]:
         yield said["found"].format(name=name, modules=modules, first=places[0])
     if answer.nearest and not answer.moved_to:
         yield said["nearest"].format(names=said["comma"].join(f"`{name}`" for name in answer.nearest))
-    if answer.asker is not None:
-        yield from _asker_sentences(answer, answer.asker, lang)
-    if answer.verdict == "removed":
-        yield said["restore"].format(pin=answer.pin)
 
 
 def _asker_sentences(answer: NameAnswer, asker: Asker, lang: Lang) -> Iterator[str]:
@@ -233,5 +236,7 @@ def requirement_sentences(answer: RequirementAnswer, lang: Lang) -> list[str]:
         sentences.append(said["fits"].format(install=install, keep=answer.keep))
     if answer.instead:
         instead = said["or"].join(f"`{requirement}`" for requirement in answer.instead)
-        sentences.append(said["fits instead" if install else "fits alone"].format(package=answer.package, instead=instead))
+        sentences.append(
+            said["fits instead" if install else "fits alone"].format(package=answer.package, instead=instead)
+        )
     return sentences

@@ -16,16 +16,18 @@ _NUMBER = r"\d{1,4}(?:\.\d{1,6}){1,3}[\w.+]{0,30}+"
 _KNOWN = (
     "pytorch-lightning|pytorch|torchvision|torchaudio|torch[-_]npu|torch|transformers|accelerate|peft|trl|diffusers|deepspeed|lightning|bitsandbytes"
     "|xformers|flash[-_]attn|triton|numpy|vllm|cuda|cudnn|cann|python|tensorflow|keras|jax|mindspore|paddlepaddle"
-    "|huggingface[-_]hub|datasets|tokenizers|timm|torchtext|torchmetrics|torchdata|torch[-_]geometric|mmcv|onnxruntime|onnx|scikit-learn|scipy|pandas|pillow"
+    "|huggingface[-_]hub|datasets|tokenizers|timm|torchtext|torchmetrics|torchdata|torch[-_]geometric|mmcv|onnxruntime|onnx"
+    "|scikit-learn|scipy|pandas|pillow"
 )
 _STATED = lazy_pattern(
-    rf"(?<![\w.-])(?:(?P<pinned>[a-z][\w.-]{{0,60}})==={{0,1}}|(?P<known>{_KNOWN})(?:[ -]?versions?|[ 的]{{0,2}}(?:版本号?|装的)[是为]?)?(?: \([^()\n]{{1,20}}\))?[\"'`]?[ :：=v(-]{{0,4}})"
-    rf"(?P<version>{_NUMBER})"
+    rf"(?<![\w.-])(?:(?P<pinned>[a-z][\w.-]{{0,60}})==={{0,1}}|(?P<known>{_KNOWN})"
+    rf"(?:[ -]?versions?|[ 的]{{0,2}}(?:版本号?|装的)[是为]?)?(?: \([^()\n]{{1,20}}\))?[\"'`]?[ :：=v(-]{{0,4}})(?P<version>{_NUMBER})"
 )
 """A version next to a name: `torch==2.4.1`, `PyTorch version: 2.1.0+cu118`, `torch-2.1.0+cu118-cp310-…`, `torch 2.0.1`."""
 
 _ON_NEXT_LINE = lazy_pattern(
-    rf"^(?:name: (?P<shown>[a-z][\w.-]{{0,60}})\nversion: |[^\n]{{0,60}}?\b(?P<asked>{_KNOWN})\.__version__\)?\n(?:out\[\d{{1,5}}\]: ?)?['\"]?)(?P<version>{_NUMBER})",
+    rf"^(?:name: (?P<shown>[a-z][\w.-]{{0,60}})\nversion: "
+    rf"|[^\n]{{0,60}}?\b(?P<asked>{_KNOWN})\.__version__\)?\n(?:out\[\d{{1,5}}\]: ?)?['\"]?)(?P<version>{_NUMBER})",
     re.MULTILINE,
 )
 """What `pip show` prints, and what Python answers to `torch.__version__`."""

@@ -2,7 +2,7 @@ import pytest
 
 from kb.record.name_answer import Facts
 from kb.record.name_errors import explain_name_error
-from kb.record.query import name_history
+from kb.record.name_history import name_history
 from kb.record.sentences import answer_sentences
 
 DATA_OLD = """

@@ -9,9 +9,10 @@ from kb.record import store
 from kb.record.data_folder import data_folder, record_path
 from kb.record.name_answer import Facts
 from kb.record.name_errors import explain_missing_name, explain_name_error
+from kb.record.name_history import name_history
 from kb.record.packages import PACKAGES
 from kb.record.provenance import provenance, versions_printing
-from kb.record.query import name_history, open_record, recorded_packages
+from kb.record.query import open_record, recorded_packages
 from kb.record.replacements import curated
 from kb.record.sentences import answer_sentences
 
