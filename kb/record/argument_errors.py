@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from kb.record.judgement import candidate_records, judge, only_record_offering, public_depth
+from kb.record.judgement import candidate_records, judge, public_depth, records_offering
 from kb.record.name_answer import NameAnswer, PasteFacts
 from kb.record.packages import package_of_module
 from kb.record.parameters import parse_signature
-from kb.record.query import PackageRecord, Resolved, outermost_module, split_name
+from kb.record.query import PackageRecord, Resolved, open_record, outermost_module, split_name
 from kb.text.lazy_regex import lazy_pattern
 from kb.text.name_questions import NameQuestion
 
@@ -28,16 +28,41 @@ def explain_arguments(question: NameQuestion, facts: PasteFacts) -> NameAnswer |
     lines = [line[:_MAX_LINE] for line in facts.code]
     written = next((calls for line in lines if (calls := _calls_with(question.name, line))), [])
     for owner in _callables(question, lines, written):
-        records = candidate_records(facts, owner)
-        for record in records:
-            if answer := _about(record, owner, question, facts):
+        is_guess = question.kind != "keyword" and not facts.packages and "." not in owner
+        for record in candidate_records(facts, owner):
+            if (answer := _about(record, owner, question, facts)) and not (is_guess and _is_deep(answer)):
                 return answer
-        if (question.owner or owner in written) and not facts.packages:
-            is_telling = "." in owner or question.kind == "keyword" or owner[:1].isupper()
-            other = only_record_offering(owner.partition(".")[0], records, deepest=1 if is_telling else 0)
-            if other is not None and (answer := _about(other, owner, question, facts)):
-                return answer
+        if (
+            (question.owner or owner in written)
+            and not facts.packages
+            and (answer := _from_any_package(owner, question, facts))
+        ):
+            return answer
     return None
+
+
+def _is_deep(answer: NameAnswer) -> bool:
+    """Return whether a function stands so deep in a package that the reader's own of that name is likelier."""
+    return answer.name.count(".") > 1 and answer.name.rpartition(".")[2].islower()
+
+
+def _from_any_package(owner: str, question: NameQuestion, facts: PasteFacts) -> NameAnswer | None:
+    """Return the answer for what one package offers; for a keyword also where several do and the same happened in all, from the longest history."""
+    is_telling = "." in owner or question.kind == "keyword" or owner[:1].isupper()
+    records = records_offering(owner.partition(".")[0], deepest=1 if is_telling else 0)
+    if len(records) > 1 and question.kind != "keyword":
+        return None
+    answers = [answer for record in records if (answer := _about(record, owner, question, facts)) is not None]
+    if len({answer.verdict for answer in answers}) != 1:
+        return None
+    return max(answers, key=lambda answer: sum(_releases(answer)))
+
+
+def _releases(answer: NameAnswer) -> list[int]:
+    """Return how many releases of the package each range of the answer has."""
+    record = open_record(answer.package)
+    lines = record.lines if record else ()
+    return [lines.index(part.until) - lines.index(part.since) + 1 for part in answer.ranges]
 
 
 def _about(record: PackageRecord, owner: str, question: NameQuestion, facts: PasteFacts) -> NameAnswer | None:

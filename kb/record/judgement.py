@@ -12,9 +12,9 @@ from kb.record.rows import NameRow
 __all__ = [
     "candidate_records",
     "judge",
-    "only_record_offering",
     "predates_the_record",
     "public_depth",
+    "records_offering",
     "shown_release",
     "shown_version",
 ]
@@ -111,19 +111,17 @@ def candidate_records(facts: PasteFacts, owner: str = "") -> list[PackageRecord]
     return [record for name in dict.fromkeys(names) if (record := open_record(name))]
 
 
-def only_record_offering(name: str, searched: list[PackageRecord], deepest: int = 1) -> PackageRecord | None:
-    """Return the one package that offers a class or function of that name less deep than all others, at its top or at most so many levels below.
+def records_offering(name: str, deepest: int) -> list[PackageRecord]:
+    """Return the packages that offer a class or function of that name at their top or at most so many levels below, the least deep first.
 
-    None where there is no such package, or where one that was searched already offers something of that name.
+    Of those that offer it deeper than another one, none is meant.
     """
-    if any(public_depth(record, module, name) <= 1 for record in searched for module in record.definitions(name)):
-        return None
     depths: dict[int, list[PackageRecord]] = {}
     for record in filter(None, map(open_record, PACKAGES)):
         depth = min((public_depth(record, module, name) for module in record.definitions(name)), default=_PRIVATE)
         depths.setdefault(depth, []).append(record)
     least = min(depths, default=_PRIVATE)
-    return depths[least][0] if least <= deepest and len(depths[least]) == 1 else None
+    return depths[least] if least <= deepest else []
 
 
 _PRIVATE = 99

@@ -8,8 +8,8 @@ from kb.record.internal_modules import is_internal, is_private, is_test
 from kb.record.judgement import (
     candidate_records,
     judge,
-    only_record_offering,
     predates_the_record,
+    records_offering,
     shown_release,
     shown_version,
 )
@@ -156,8 +156,8 @@ def _about_member(question: NameQuestion, facts: PasteFacts) -> NameAnswer | Non
     for record in records:
         if answer := _about_class(record, class_name, question.name, facts):
             return answer
-    other = only_record_offering(class_name, records)
-    return _about_class(other, class_name, question.name, facts) if other else None
+    others = records_offering(class_name, deepest=1)  # one that several packages have may as well be the reader's own
+    return _about_class(others[0], class_name, question.name, facts) if len(others) == 1 else None
 
 
 def _about_class(record: PackageRecord, class_name: str, member: str, facts: PasteFacts) -> NameAnswer | None:
