@@ -113,10 +113,11 @@ for line in sys.stdin:
         answer = f"{type(error).__name__}: {error}"[:200]
     if answer is True and parameter:
         try:
-            shown = inspect.signature(owner).parameters
-            answer = parameter in shown
-            if all(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in shown.values()) and len(shown) == 2:
-                answer = answer or "compiled or decorated, without a signature of its own"
+            kinds = {name: one.kind for name, one in inspect.signature(owner).parameters.items()}
+            anything = [name for name, kind in kinds.items() if kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)]
+            answer = parameter in kinds and parameter not in anything
+            if not answer and len(anything) == 2:
+                answer = "compiled or decorated, without a signature of its own"
         except (TypeError, ValueError) as error:
             answer = f"no signature: {error}"[:200]
     print(json.dumps(answer), file=out, flush=True)

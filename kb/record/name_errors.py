@@ -156,6 +156,8 @@ def _about_member(question: NameQuestion, facts: PasteFacts) -> NameAnswer | Non
     for record in records:
         if answer := _about_class(record, class_name, question.name, facts):
             return answer
+    if facts.packages:
+        return None
     others = records_offering(class_name, deepest=1)  # one that several packages have may as well be the reader's own
     return _about_class(others[0], class_name, question.name, facts) if len(others) == 1 else None
 

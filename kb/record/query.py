@@ -142,6 +142,9 @@ class PackageRecord:
                 nearest = nearest or row
             if resolved.row.kind == "c":
                 pending += [self.base(resolved.module, base) for base in filter(None, resolved.row.target.split(","))]
+                former = self.row(record, f"_{resolved.name}.{member}")  # torch's TensorBase was _TensorBase before 2.2
+                mask |= former.mask if former else 0
+                nearest = nearest or former
         return mask, nearest
 
     def base(self, module: str, base: str) -> tuple[str, str]:

@@ -135,3 +135,8 @@ def test_a_module_of_a_private_subpackage_may_import_what_it_no_longer_defines()
     """functorch._src.vmap imports its names from torch._functorch since torch 2.0, and the record leaves that out."""
     assert name_history("functorch._src.vmap._flat_vmap").is_dynamic
     assert explain_name_error("ImportError", "cannot import name '_flat_vmap' from 'functorch._src.vmap'") is None
+
+
+@pytest.mark.parametrize(("method", "since"), [("nan_to_num", "1.8"), ("adjoint", "1.11")])
+def test_methods_of_tensors_are_as_old_as_they_are_although_their_base_class_was_renamed(method, since):
+    assert name_history(f"torch.Tensor.{method}").ranges[0].since == since
