@@ -2,8 +2,9 @@
 
     python -m bench record-truth --sample 300 --seed 1
 
-Each release goes into a folder of its own, with what importing it needs; torch is that of this environment. Without bubblewrap nothing is asked, because
-importing a package runs its code.
+Each release goes into a folder of its own, with what importing it needed when it came out; torch is that of this environment, and its other releases are
+asked where `kb verify --torch` has made an environment for them. A release that is only a source archive is unpacked, not built. Without bubblewrap nothing is
+asked, because importing a package runs its code.
 """
 
 from __future__ import annotations
@@ -16,30 +17,57 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from kb.corpus.paths import cache_root
+from kb.record.archive import archive_files
 from kb.record.data_folder import record_path
 from kb.record.package_file import load_history
+from kb.record.package_index import PackageIndex, open_index
+from kb.record.packages import PACKAGES
 from kb.record.parameters import parse_signature
 from kb.record.query import recorded_packages
+from kb.record.releases import Release, releases
 from kb.record.requirements import requirements_of
 
 _CLAIMS_PER_RELEASE = 12
 _FACTOR_OF_TORCH = 5
 """So many more claims are about the one release of torch that can be asked."""
 
-_SECONDS = 240
-_SKIPPED = ("torch", "triton", "tensorflow", "jax", "jaxlib", "flax")
-"""What releases require and no claim needs: torch is that of this environment."""
+_SECONDS, _TRIES = 240, 4
+_SKIPPED = ("torch", "triton", "tensorflow", "jax", "jaxlib", "flax", "typing-extensions")
+"""What releases require and no claim needs; torch and what it imports itself are those of this environment."""
 _BESIDES = "setuptools<81"
 """What older releases import and do not require: `pkg_resources` came with every Python."""
 
+_ALONGSIDE = timedelta(days=14)
+"""What a release is installed with came out before it, or so many days later."""
+
+_COMPILED_FOR_ANOTHER = ("torchvision", "torchaudio", "torchtext")
+"""Packages whose libraries cannot be loaded beside another torch, or one without CUDA. Their Python code can, once the libraries are gone and the operators
+are declared that it refers to."""
+
+_NOT_BUILT = {"flash-attn": ("flash_attn_cuda", "flash_attn_2_cuda"), "mmcv": ("mmcv._ext",)}
+"""The libraries of packages that are only source archives."""
+
 _ASK = r"""
-import importlib, inspect, json, os, sys, warnings
+import importlib.util, inspect, json, os, sys, types, warnings
 warnings.simplefilter("ignore")
+if importlib.util.find_spec("torchvision"):
+    import torch
+    declared = torch.library.Library("torchvision", "DEF")
+    declared.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    declared.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 out = os.fdopen(os.dup(1), "w"); os.dup2(2, 1)
 def load(module):
     "A module, or what its parent has under that name: a stub may describe an object of a compiled module."
@@ -54,6 +82,11 @@ def load(module):
             raise
         return getattr(owner, last)
 
+class Compiled(types.ModuleType):
+    "Stands for a library that a source archive has not: its Python code imports it and calls nothing of it yet."
+for compiled in json.loads(sys.argv[1]):
+    sys.modules[compiled] = Compiled(compiled)
+
 for line in sys.stdin:
     module, name, parameter = json.loads(line)
     try:
@@ -66,7 +99,8 @@ for line in sys.stdin:
     answer = True
     try:
         for part in name.split(".") if name else ():
-            owner = getattr(owner, part)
+            private = inspect.isclass(owner) and part.startswith("__") and not part.endswith("__")
+            owner = getattr(owner, f"_{owner.__name__.lstrip('_')}{part}" if private else part)
     except AttributeError:
         answer = False
         if "." not in name:
@@ -79,7 +113,11 @@ for line in sys.stdin:
         answer = f"{type(error).__name__}: {error}"[:200]
     if answer is True and parameter:
         try:
-            answer = parameter in inspect.signature(owner).parameters
+            kinds = {name: one.kind for name, one in inspect.signature(owner).parameters.items()}
+            anything = [name for name, kind in kinds.items() if kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)]
+            answer = parameter in kinds and parameter not in anything
+            if not answer and len(anything) == 2:
+                answer = "compiled or decorated, without a signature of its own"
         except (TypeError, ValueError) as error:
             answer = f"no signature: {error}"[:200]
     print(json.dumps(answer), file=out, flush=True)
@@ -107,26 +145,52 @@ def main(argv: list[str] | None = None) -> int:
     if not shutil.which("bwrap"):
         print("record-truth needs bubblewrap: importing a package runs its code", file=sys.stderr)
         return 2
-    claims = sample(arguments.package or recorded_packages(), arguments.sample, random.Random(arguments.seed))
-    counts: Counter[str] = Counter()
-    for release, group in claims.items():
-        for claim, answer in zip(group, ask(release, group), strict=True):
-            verdict = (
-                "not asked" if not isinstance(answer, bool) else "agrees" if answer == claim.expected else "disagrees"
-            )
-            counts[verdict] += 1
-            if verdict != "agrees":
-                print(verdict, json.dumps(claim), "" if isinstance(answer, bool) else answer, flush=True)
+    chance = random.Random(arguments.seed)
+    wanted, spare = sample(arguments.package or recorded_packages(), arguments.sample, chance)
+    by_package: dict[str, Counter[str]] = defaultdict(Counter)
+    with open_index() as index:
+        for release in wanted:
+            for claim, answer in _answers(index, release, spare[release[0]], chance):
+                verdict = (
+                    "not asked"
+                    if not isinstance(answer, bool)
+                    else "agrees"
+                    if answer == claim.expected
+                    else "disagrees"
+                )
+                by_package[claim.package][verdict] += 1
+                if verdict != "agrees":
+                    print(verdict, json.dumps(claim), "" if isinstance(answer, bool) else answer, flush=True)
+    for package, verdicts in by_package.items():
+        print(
+            f"{package}: {verdicts['agrees']} agree, {verdicts['disagrees']} disagree, {verdicts['not asked']} not asked"
+        )
+    counts = sum(by_package.values(), Counter[str]())
     asked = counts["agrees"] + counts["disagrees"]
     share = counts["agrees"] / asked if asked else 0.0
     print(
-        f"{asked} claims about {len(claims)} releases asked, {counts['agrees']} agree ({share:.1%}); {counts['not asked']} could not be asked"
+        f"{asked} claims about {len(wanted)} releases asked, {counts['agrees']} agree ({share:.1%}); {counts['not asked']} could not be asked"
     )
     return int(share < arguments.at_least)
 
 
-def sample(packages: list[str], size: int, chance: random.Random) -> dict[tuple[str, str], list[Claim]]:
-    """Return at least `size` claims by release, if there are as many: a release of each package in turn, of those with a wheel for this Python.
+def _answers(
+    index: PackageIndex, release: tuple[str, str], spare: list[str], chance: random.Random
+) -> list[tuple[Claim, object]]:
+    """Return claims about a release with their answers; about another release of the package where this one cannot be installed or imported here."""
+    package, version = release
+    for _ in range(_TRIES):
+        claims = _claims(package, version, chance)
+        answers = ask(index, (package, version), claims)
+        if not spare or any(isinstance(answer, bool) for answer in answers):
+            break
+        print(f"left out: {package} {version}: {answers[:1]}", flush=True)
+        version = spare.pop(chance.randrange(len(spare)))
+    return list(zip(claims, answers, strict=True))
+
+
+def sample(packages: list[str], size: int, chance: random.Random) -> tuple[list[tuple[str, str]], dict[str, list[str]]]:
+    """Return releases for at least `size` claims, if there are as many: one of each package in turn, of those that this Python can import, and the others.
 
     No round stops half-way, or the packages at the end of the alphabet would never be asked.
     """
@@ -138,13 +202,13 @@ def sample(packages: list[str], size: int, chance: random.Random) -> dict[tuple[
         recorded = set(load_head(package))
         usable[package] = [version for version in versions if version in recorded]
         if package == "torch":  # another release would not be imported without its CUDA libraries
-            usable[package] = [version for version in usable[package] if version == _own_torch()]
+            usable[package] = [version for version in usable[package] if _python_with_torch(version)]
     while len(wanted) * _CLAIMS_PER_RELEASE < size and any(usable.values()):
         for package in packages:
             if usable[package]:
                 version = usable[package].pop(chance.randrange(len(usable[package])))
                 wanted.append((package, version))
-    return {release: _claims(*release, chance) for release in sorted(wanted)}
+    return sorted(wanted), usable
 
 
 def load_head(package: str) -> list[str]:
@@ -156,7 +220,9 @@ def load_head(package: str) -> list[str]:
 def _installs(needs, running: str) -> bool:
     from kb.record.compatibility import pythons_of
 
-    return bool(needs.pythons) and running in pythons_of(needs)
+    if not needs.pythons:  # a source archive
+        return SpecifierSet(needs.requires_python).contains(f"{running}.0")
+    return running in pythons_of(needs)
 
 
 def _claims(package: str, version: str, chance: random.Random) -> list[Claim]:
@@ -185,14 +251,15 @@ def _claims(package: str, version: str, chance: random.Random) -> list[Claim]:
     return claims
 
 
-def ask(release: tuple[str, str], claims: list[Claim]) -> list[object]:
+def ask(index: PackageIndex, release: tuple[str, str], claims: list[Claim]) -> list[object]:
     """Install a release and return its answers: true, false, or why it could not be asked."""
     package, version = release
+    python, site = sys.executable, [sysconfig.get_path("purelib")]
     with tempfile.TemporaryDirectory(prefix="kb-truth-", dir=os.environ.get("KB_TRUTH_FOLDER")) as folder:
-        if not (package == "torch" and _own_torch() == version):
-            failure = _install(folder, package, version)
-            if failure:
-                return [failure] * len(claims)
+        if package == "torch":
+            python, site = _python_with_torch(version), site if version == _own_torch() else []
+        elif failure := _install(index, folder, package, version):
+            return [failure] * len(claims)
         jail = [
             "bwrap",
             "--ro-bind",
@@ -206,7 +273,7 @@ def ask(release: tuple[str, str], claims: list[Claim]) -> list[object]:
             "--die-with-parent",
         ]
         environment = {
-            "PYTHONPATH": os.pathsep.join([folder, sysconfig.get_path("purelib")]),
+            "PYTHONPATH": os.pathsep.join([folder, *site]),
             "HOME": "/dev/shm",
             "TMPDIR": "/dev/shm",
             "PATH": os.environ["PATH"],
@@ -215,11 +282,11 @@ def ask(release: tuple[str, str], claims: list[Claim]) -> list[object]:
         lines = "".join(json.dumps([claim.module, claim.name, claim.parameter]) + "\n" for claim in claims)
         try:
             process = subprocess.run(
-                [*jail, sys.executable, "-c", _ASK],
+                [*jail, python, "-c", _ASK, json.dumps(_NOT_BUILT.get(package, ()))],
                 input=lines,
                 capture_output=True,
                 text=True,
-                timeout=240,
+                timeout=_SECONDS,
                 env=environment,
                 check=False,
             )
@@ -235,18 +302,64 @@ def _own_torch() -> str:
     return version("torch").partition("+")[0]
 
 
-def _install(folder: str, package: str, version: str) -> str:
-    """Install a release and what it requires, except torch; return why it failed, or the empty string.
+def _python_with_torch(version: str) -> str:
+    """Return the interpreter that imports this release of torch, the empty string where there is none."""
+    made = Path(cache_root(), "torch", version)
+    if version == _own_torch():
+        return sys.executable
+    return str(made / "bin" / "python") if (made / "done").exists() else ""
+
+
+def _install(index: PackageIndex, folder: str, package: str, version: str) -> str:
+    """Install a release and what it requires, except torch, as of its own day, else as of today; return why it failed, or the empty string.
 
     With uv, because pip has no way to leave a requirement of a requirement out, and would fetch torch and CUDA for most releases.
     """
+    release = _release(index, package, version)
+    if release is None:
+        return "it is not on the index"
+    wanted = [f"{package}=={version}"]
+    if all(not file.filename.endswith(".whl") for file in release.files):
+        wanted = list(_unpack(index.download(release.files[0], Path(folder)), folder, package))
     overrides = Path(folder, "overrides.txt")
     overrides.write_text("".join(f'{name} ; sys_platform == "none"\n' for name in _SKIPPED if name != package))
     uv = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--only-binary", ":all:", "--target", folder]
-    alone = ["--no-deps"] if package == "torch" else ["--override", str(overrides)]
-    command = [*uv, "--python", sys.executable, *alone, f"{package}=={version}", _BESIDES]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_SECONDS)
-    except subprocess.TimeoutExpired:
-        return "uv: it was not installed in time"
-    return f"uv: {done.stderr.strip()[-200:]}" if done.returncode else ""
+    command = [*uv, "--python", sys.executable, "--override", str(overrides), *wanted, _BESIDES]
+    uploaded = index.upload_times(package).get(release.files[0].filename, "")
+    dated = ["--exclude-newer", (datetime.fromisoformat(uploaded) + _ALONGSIDE).isoformat()] if uploaded else []
+    failure = ""
+    for day in (dated, []):
+        try:
+            done = subprocess.run([*command, *day], capture_output=True, text=True, check=False, timeout=_SECONDS)
+        except subprocess.TimeoutExpired:
+            return "uv: it was not installed in time"
+        failure = " ".join(done.stderr.split())[:200] if done.returncode else ""
+        if not failure:
+            break
+    for name in _COMPILED_FOR_ANOTHER:
+        for library in Path(folder, name).rglob("*.so"):
+            library.unlink()
+    return failure and f"uv: {failure}"
+
+
+@lru_cache(maxsize=64)
+def _releases(index: PackageIndex, package: str) -> dict[Version, Release]:
+    return {release.version: release for release in releases(index.files(package))}
+
+
+def _release(index: PackageIndex, package: str, version: str) -> Release | None:
+    return _releases(index, package).get(Version(version))
+
+
+def _unpack(archive: Path, folder: str, package: str) -> Iterator[str]:
+    """Write the Python files of a source archive into the folder, and yield what it requires."""
+    for file in archive_files(archive, PACKAGES[package].modules):
+        if file.path.endswith(".py"):
+            target = Path(folder, file.path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(file.data)
+    with tarfile.open(archive) as members:
+        names = [name for name in members.getnames() if name.endswith(".egg-info/requires.txt")]
+        stream = members.extractfile(names[0]) if names else None
+        lines = stream.read().decode("utf-8").partition("[")[0].split("\n") if stream else []
+    yield from filter(None, lines)

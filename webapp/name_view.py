@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from kb.record.name_errors import explain_missing_name
-from kb.record.query import NameHistory
+from kb.record.name_history import NameHistory
 from kb.record.ranges import VersionRange
 from kb.record.sentences import answer_sentences, range_text
 from kb.text.languages import Lang

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from kb.record.name_answer import Asker, NameAnswer, PasteFacts
 from kb.record.packages import PACKAGES, package_of_module
-from kb.record.query import PackageRecord, minor_version, moved_to, open_record
+from kb.record.query import PackageRecord, minor_version, moved_to, open_record, outermost_module
 from kb.record.ranges import version_ranges
 from kb.record.replacements import replacement_of
 from kb.record.rows import NameRow
 
-__all__ = ["candidate_records", "judge", "predates_the_record", "shown_release", "shown_version"]
+__all__ = [
+    "candidate_records",
+    "judge",
+    "predates_the_record",
+    "public_depth",
+    "records_offering",
+    "shown_release",
+    "shown_version",
+]
 
 
 def judge(
@@ -20,6 +28,9 @@ def judge(
         return None
     release = shown_release(record, facts)
     newest = len(record.versions) - 1
+    raising = row.removed & mask if row and kind == "name" else 0
+    if raising >> (newest if release is None else release) & 1:
+        mask &= ~raising  # what does nothing but raise an error is of no use to the reader
     at = newest if release is None else release
     earlier, later = mask & ((1 << at) - 1), mask >> (at + 1)
     ranges = version_ranges(mask, record.lines)
@@ -50,7 +61,7 @@ def judge(
             verdict="present",
             replacement=replacement.name,
             replacement_source=replacement.source,
-            raising=record.ranges(row.removed & mask) if row and kind == "name" else (),
+            raising=record.ranges(raising),
         )
     if earlier:
         before = tuple(part for part in ranges if part.gone and record.lines.index(part.until) < at)
@@ -61,8 +72,9 @@ def judge(
             ranges=before,
             gone=last.gone,
             back=ranges[len(before)].since if later else "",
+            raising=record.ranges(raising) if raising >> at & 1 else (),
             pin=f"{package}<{last.gone}",
-            moved_to=() if parameter or kind == "member" else moved_to(record, name, at),
+            moved_to=() if parameter or kind == "member" or replacement.name else moved_to(record, name, at),
             replacement=replacement.name,
             replacement_source=replacement.source,
             notice=row.notice if row and not parameter else "",
@@ -74,7 +86,7 @@ def judge(
 
 
 def _asker(record: PackageRecord, name: str, facts: PasteFacts) -> Asker | None:
-    """Return the package on the stack that imports the name, and the first release of it that no longer does."""
+    """Return the package on the stack that imports the name, the first release of it that no longer does, and the last before those that do."""
     owner, _, last = name.rpartition(".")
     for top in facts.packages:
         known = package_of_module(top)
@@ -86,20 +98,42 @@ def _asker(record: PackageRecord, name: str, facts: PasteFacts) -> Asker | None:
             continue
         ranges = asking.ranges(releases)
         upgrade = f"{known.name}>={ranges[-1].gone}" if ranges[-1].gone else ""
-        return Asker(known.name, minor_version(facts.versions.get(known.name, ""), known.parts), ranges, upgrade)
+        downgrade = "" if ranges[0].is_first else f"{known.name}<{ranges[0].since}"
+        version = minor_version(facts.versions.get(known.name, ""), known.parts)
+        return Asker(known.name, version, ranges, upgrade, downgrade)
     return None
 
 
 def candidate_records(facts: PasteFacts, owner: str = "") -> list[PackageRecord]:
-    """Return the records to search for a bare name: of the packages on the stack, of those whose version is shown, torch.
-
-    Where the paste shows no package at all, a class or function that the message names is searched in every package.
-    """
+    """Return the records to search first for a bare name: of its package, of the packages on the stack, of those whose version is shown, torch."""
     tops = [package_of_module(name) for name in (owner, *facts.packages)]
     names = [known.name for known in tops if known] + [name for name in facts.versions if name in PACKAGES] + ["torch"]
-    if owner and len(names) == 1:
-        names += PACKAGES
     return [record for name in dict.fromkeys(names) if (record := open_record(name))]
+
+
+def records_offering(name: str, deepest: int) -> list[PackageRecord]:
+    """Return the packages that offer a class or function of that name at their top or at most so many levels below, the least deep first.
+
+    Of those that offer it deeper than another one, none is meant.
+    """
+    depths: dict[int, list[PackageRecord]] = {}
+    for record in filter(None, map(open_record, PACKAGES)):
+        depth = min((public_depth(record, module, name) for module in record.definitions(name)), default=_PRIVATE)
+        depths.setdefault(depth, []).append(record)
+    least = min(depths, default=_PRIVATE)
+    return depths[least] if least <= deepest else []
+
+
+_PRIVATE = 99
+
+
+def public_depth(record: PackageRecord, module: str, name: str) -> int:
+    """Return how deep in the package the outermost module is that offers what `module` defines, in the newest release that has it."""
+    content = record.module(module)
+    row = record.row(content, name) if content else None
+    if row is None or "._" in module:
+        return _PRIVATE
+    return outermost_module(record, module, name, 1 << (row.mask.bit_length() - 1)).count(".")
 
 
 def shown_release(record: PackageRecord, facts: PasteFacts) -> int | None:

@@ -7,7 +7,11 @@ from typing import NamedTuple, Protocol
 
 from kb.record.ranges import VersionRange
 
-__all__ = ["Asker", "Facts", "NameAnswer", "PasteFacts"]
+__all__ = ["NO_FILE", "Asker", "Facts", "NameAnswer", "PasteFacts"]
+
+
+NO_FILE = "unknown location"
+"""What Python names where it read no file: a folder without `__init__.py`."""
 
 
 class PasteFacts(Protocol):
@@ -35,12 +39,13 @@ class Facts(NamedTuple):
 
 
 class Asker(NamedTuple):
-    """The package whose code asks for the name: the releases of it that do, and what to install so that they fit."""
+    """The package whose code asks for the name: the releases of it that do, and requirements for those that no longer or do not yet ask."""
 
     package: str
     version: str
     ranges: tuple[VersionRange, ...]
     upgrade: str
+    downgrade: str
 
 
 class NameAnswer(NamedTuple):
@@ -58,7 +63,9 @@ class NameAnswer(NamedTuple):
 
     `kind` is name, module, member, keyword, required or count. `name` is the qualified name; `parameter` is set for kinds keyword and required.
     `version` is the reader's release, if the paste shows it. `pin` is a requirement that brings the name back. `moved_to` are modules that have it
-    today. `raising` are the releases in which a name that is present does nothing but raise an error.
+    today. `raising` are the releases in which the name does nothing but raise an error; they count as without it. `file` is the file that Python read, as
+    the message names it, where that is not one of an installed package. `found` are names that the reader's code imports from a module that is gone, each
+    with the modules that have it today.
     """
 
     verdict: str
@@ -79,4 +86,6 @@ class NameAnswer(NamedTuple):
     notice: str = ""
     nearest: tuple[str, ...] = ()
     raising: tuple[VersionRange, ...] = ()
+    file: str = ""
+    found: tuple[tuple[str, tuple[str, ...]], ...] = ()
     asker: Asker | None = None

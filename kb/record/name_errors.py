@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-import heapq
 from functools import lru_cache
 
 from kb.record.internal_modules import is_internal, is_private, is_test
-from kb.record.judgement import candidate_records, judge, predates_the_record, shown_release, shown_version
+from kb.record.judgement import (
+    candidate_records,
+    judge,
+    predates_the_record,
+    records_offering,
+    shown_release,
+    shown_version,
+)
 from kb.record.name_answer import Facts, NameAnswer, PasteFacts
 from kb.record.packages import package_of_module
-from kb.record.query import PackageRecord, is_dotted_name, moved_to, open_record, unclear_releases
+from kb.record.query import (
+    PackageRecord,
+    is_dotted_name,
+    moved_to,
+    open_record,
+    outermost_module,
+    unclear_releases,
+    without_gaps,
+)
 from kb.record.standard_library import is_standard_name
 from kb.text.name_questions import NameQuestion, read_name_error
 
@@ -29,12 +43,20 @@ def explain_name_error(error_type: str, message: str, facts: PasteFacts | None =
         return None
     facts = facts or Facts()
     if question.kind in ("name", "module"):
-        return _about_module(question, facts)
+        answer = _about_module(question, facts)
+        return answer and _with_file(answer, question.file)
     if question.kind == "member":
         return _about_member(question, facts)
     from kb.record.argument_errors import explain_arguments
 
     return explain_arguments(question, facts)
+
+
+def _with_file(answer: NameAnswer, file: str) -> NameAnswer:
+    """Add the file that Python read, unless it is one of an installed package, or unless what is installed explains the error."""
+    from kb.text.frames import is_library
+
+    return answer._replace(file=file) if file and answer.verdict != "removed" and not is_library(file) else answer
 
 
 def explain_missing_name(name: str) -> NameAnswer | None:
@@ -63,7 +85,7 @@ def _about_module(question: NameQuestion, facts: PasteFacts) -> NameAnswer | Non
     module = record.module(owner)
     submodule = record.module(qualified)
     row = record.row(module, name) if module else None
-    mask = (row.mask if row else 0) | (submodule.mask if submodule else 0)
+    mask = (without_gaps(module, row.mask) if module and row else 0) | (submodule.mask if submodule else 0)
     if question.kind == "module" and submodule is not None:
         mask = submodule.mask
     if not mask:
@@ -82,7 +104,35 @@ def _about_module(question: NameQuestion, facts: PasteFacts) -> NameAnswer | Non
         return NameAnswer(
             "submodule", question.kind, record.package.name, qualified, version=shown_version(record, release)
         )
-    return judge(record, question.kind, qualified, mask, notice_row, facts)
+    answer = judge(record, question.kind, qualified, mask, notice_row, facts)
+    if answer is None or answer.verdict != "removed" or question.kind != "module" or answer.replacement:
+        return answer
+    return _with_places(record, answer, release, facts)
+
+
+def _with_places(record: PackageRecord, answer: NameAnswer, release: int | None, facts: PasteFacts) -> NameAnswer:
+    """Add where a module that is gone is today: at the same path without one of its parts, or where the names are that the reader imports from it."""
+    newest = len(record.versions) - 1 if release is None else release
+    parts = answer.name.split(".")
+    for left_out in range(1, len(parts) - 1):
+        shorter = ".".join(parts[:left_out] + parts[left_out + 1 :])
+        module = record.module(shorter)
+        if module is not None and module.mask >> newest & 1:
+            return answer._replace(replacement=shorter)
+    names = [name for line in facts.code for name in _names_imported(line, answer.name)][:_MAX_IMPORTED]
+    places = ((name, moved_to(record, f"{answer.name}.{name}", newest)) for name in dict.fromkeys(names))
+    return answer._replace(found=tuple((name, modules) for name, modules in places if modules))
+
+
+_MAX_IMPORTED = 4
+
+
+def _names_imported(line: str, module: str) -> list[str]:
+    """Return the names in `from module import …`."""
+    before, _, names = line.partition(f"from {module} import ")
+    if before.strip() or not names:
+        return []
+    return [name.split()[0] for name in names.strip(" ()\\").split(",") if name.split()]
 
 
 def _missing_module(record: PackageRecord, name: str, facts: PasteFacts) -> NameAnswer | None:
@@ -102,14 +152,26 @@ def _missing_module(record: PackageRecord, name: str, facts: PasteFacts) -> Name
 def _about_member(question: NameQuestion, facts: PasteFacts) -> NameAnswer | None:
     """Answer for an attribute of a class that some release had. An attribute that none had may be the reader's own."""
     class_name = question.owner.rpartition(".")[2]
-    for record in candidate_records(facts, question.owner if "." in question.owner else ""):
-        for module in record.definitions(class_name)[:_MAX_CANDIDATES]:
-            mask, row = record.member(module, class_name, question.name)
-            if not mask or record.has_unknown_base(module, class_name):
-                continue
-            answer = judge(record, "member", f"{module}.{class_name}.{question.name}", mask, row, facts)
-            if answer is not None and answer.verdict in ("removed", "newer"):
-                return answer
+    records = candidate_records(facts, question.owner if "." in question.owner else "")
+    for record in records:
+        if answer := _about_class(record, class_name, question.name, facts):
+            return answer
+    if facts.packages:
+        return None
+    others = records_offering(class_name, deepest=1)  # one that several packages have may as well be the reader's own
+    return _about_class(others[0], class_name, question.name, facts) if len(others) == 1 else None
+
+
+def _about_class(record: PackageRecord, class_name: str, member: str, facts: PasteFacts) -> NameAnswer | None:
+    """Answer for a member of a class of that name in the package."""
+    for module in record.definitions(class_name)[:_MAX_CANDIDATES]:
+        mask, row = record.member(module, class_name, member)
+        if not mask or record.may_inherit(module, class_name, member):
+            continue
+        answer = judge(record, "member", f"{module}.{class_name}.{member}", mask, row, facts)
+        if answer is not None and answer.verdict in ("removed", "newer"):
+            newest = 1 << (len(record.versions) - 1)
+            return answer._replace(name=f"{outermost_module(record, module, class_name, newest)}.{class_name}.{member}")
     return None
 
 
@@ -156,9 +218,21 @@ def _nearest(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
         for candidate in _by_first_letter(names).get(_first_letter(name), ())
         if abs(len(candidate) - len(name)) <= _MAX_LENGTH_DIFFERENCE
     ]
-    nearest = heapq.nlargest(_MAX_SIMILAR, (pair for pair in similar if pair[0] * 2 >= len(pairs)))
+    nearest = sorted((pair for pair in similar if pair[0] * 2 >= len(pairs)), reverse=True)[:_MAX_SIMILAR]
     by_fold = {candidate.lower(): candidate for _, candidate in nearest}
-    return tuple(by_fold[folded] for folded in get_close_matches(name.lower(), list(by_fold), 3, 0.75))
+    if name.lower() in by_fold:
+        return (by_fold[name.lower()],)
+    close = get_close_matches(name.lower(), list(by_fold), 3, 0.75)
+    return tuple(by_fold[folded] for folded in close) or _beginning_alike(name, names)
+
+
+def _beginning_alike(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the longest name with which the missing one begins: `LayerNorm` for `LayerNormalization`."""
+    shorter = [other for other in _by_first_letter(names).get(_first_letter(name), ()) if len(other) >= _MIN_BEGINNING]
+    return tuple(sorted((other for other in shorter if name.startswith(other)), key=len)[-1:])
+
+
+_MIN_BEGINNING = 6
 
 
 _MAX_LENGTH_DIFFERENCE, _MAX_SIMILAR = 3, 12

@@ -7,6 +7,7 @@ of a source archive to learn its metadata, and the record never runs what it rea
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,6 +46,18 @@ class PackageIndex:
                     link.filename, link.requires_python or "", link.is_yanked, digest, link
                 )
         return list(files.values())
+
+    def upload_times(self, package: str) -> dict[str, str]:
+        """Return when each file of the package was uploaded, by its name; empty where the index does not say it."""
+        from pip._internal.models.link import Link
+
+        times = {}
+        for url in self._collector.search_scope.get_index_urls_locations(package):
+            response = None if url.startswith("file:") else self._collector.fetch_response(Link(url))
+            if response is not None and response.content_type.lower().startswith("application/vnd.pypi.simple.v1+json"):
+                files = json.loads(response.content)["files"]
+                times |= {file["filename"]: file["upload-time"] for file in files if "upload-time" in file}
+        return times
 
     def metadata(self, file: RemoteFile) -> str:
         """Return the core metadata of a wheel, of which only the end is fetched; empty where the index cannot do that."""

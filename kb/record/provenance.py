@@ -143,6 +143,8 @@ def _is_plausible(origin: MessageOrigin | _Place, error_type: str) -> bool:
     """Return whether a place may have raised an exception of that type. Python raises many with words that libraries have too."""
     if not origin.library:
         enough = origin.words > _MIN_WORDS or "{" not in origin.template
+        if error_type in _PYTHONS_OWN_ERRORS:
+            enough = origin.words >= _MIN_SHARED_WORDS
         return enough and (not error_type or _exception_name(origin.type) == error_type)
     if error_type in _OPERATOR_ERRORS or error_type.endswith("Warning"):
         return origin.words > _MIN_WORDS
@@ -159,6 +161,9 @@ _OPERATOR_ERRORS = ("RuntimeError", "NotImplementedError", "OutOfMemoryError", "
 
 _SHARED_ERRORS = ("IndexError", "ValueError", "TypeError", "")
 """Exceptions that both raise."""
+
+_PYTHONS_OWN_ERRORS = ("NameError", "UnboundLocalError", "AttributeError", "RecursionError", "ZeroDivisionError")
+"""Exceptions whose short messages are Python's own, even where a library prints the same: `name 'x' is not defined`."""
 
 _MIN_OPERATOR_WORDS, _MIN_SHARED_WORDS = 6, 8
 

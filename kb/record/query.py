@@ -1,4 +1,4 @@
-"""Ask the record about names: which releases have a name, its parameters, what is deprecated, where a name moved to."""
+"""Ask the record about names: which releases have a name, its parameters, where a name moved to."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ from kb.text.lazy_regex import lazy_pattern
 
 __all__ = [
     "ModuleRecord",
-    "NameHistory",
     "PackageRecord",
-    "ParameterHistory",
     "Resolved",
     "is_dotted_name",
-    "name_history",
     "open_record",
     "outermost_module",
     "recorded_packages",
+    "split_name",
     "unclear_releases",
+    "without_gaps",
 ]
 
 _NAME = lazy_pattern(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -37,6 +36,9 @@ _MAX_IMPORTS = 8
 
 _MAX_BASES = 24
 """How many base classes are looked at for a member."""
+
+_WITHOUT_MEMBERS = ("object", "ABC", "Generic", "Protocol")
+"""Base classes of Python that bring no public members."""
 
 
 class ModuleRecord(NamedTuple):
@@ -56,37 +58,7 @@ class Resolved(NamedTuple):
     row: NameRow
 
 
-class ParameterHistory(NamedTuple):
-    """The releases in which a callable has the parameter."""
-
-    name: str
-    ranges: tuple[VersionRange, ...]
-
-
-class NameHistory(NamedTuple):
-    """What the record knows of a name.
-
-    `versions` are the releases that were read, by their minor version. `kind` is one of class, function, variable, module. `defined_in` is the module
-    that defines the name in the newest release that has it. `moved_to` lists modules where the name is in the newest release, if it is gone here.
-    `removed` are the releases in which it does nothing but raise `removal`.
-    `is_dynamic` says that the module makes names at run time, or imports some that the record leaves out, so that the record may not see all of them.
-    """
-
-    package: str
-    name: str
-    kind: str
-    versions: tuple[str, ...]
-    ranges: tuple[VersionRange, ...]
-    defined_in: str
-    deprecated: tuple[VersionRange, ...]
-    notice: str
-    removed: tuple[VersionRange, ...]
-    removal: str
-    replacement: str
-    replacement_source: str
-    moved_to: tuple[str, ...]
-    parameters: tuple[ParameterHistory, ...]
-    is_dynamic: bool
+_NOTHING = Resolved("", "", NameRow())
 
 
 class PackageRecord:
@@ -170,6 +142,9 @@ class PackageRecord:
                 nearest = nearest or row
             if resolved.row.kind == "c":
                 pending += [self.base(resolved.module, base) for base in filter(None, resolved.row.target.split(","))]
+                former = self.row(record, f"_{resolved.name}.{member}")  # torch's TensorBase was _TensorBase before 2.2
+                mask |= former.mask if former else 0
+                nearest = nearest or former
         return mask, nearest
 
     def base(self, module: str, base: str) -> tuple[str, str]:
@@ -184,21 +159,37 @@ class PackageRecord:
         path = f"{origin}.{rest}"
         return path.rpartition(".")[0], path.rpartition(".")[2]
 
-    def has_unknown_base(self, module: str, class_name: str) -> bool:
-        """Return whether a class inherits from one that the record of this package does not have."""
+    def may_inherit(self, module: str, class_name: str, member: str) -> bool:
+        """Return whether a base class that no record has, or one of another package, may bring the member."""
         pending = [(module, class_name)]
         seen: set[tuple[str, str]] = set()
         while pending and len(seen) < _MAX_BASES:
             owner = pending.pop()
             resolved = self.resolve(*owner)
             if resolved is None or resolved.row.kind != "c":
-                if owner[1] != "object":
+                if self._foreign_base_may_have(*owner, member):
                     return True
                 continue
             if resolved[:2] not in seen:
                 seen.add(resolved[:2])
                 pending += [self.base(resolved.module, base) for base in filter(None, resolved.row.target.split(","))]
         return False
+
+    def _foreign_base_may_have(self, module: str, name: str, member: str) -> bool:
+        """Return whether a class from outside the package may have the member; `module.name` is what this package calls it."""
+        if name in _WITHOUT_MEMBERS:
+            return False
+        origin = f"{module}.{name}"
+        if package_of_module(module) is self.package:
+            whole, part = self.resolve(module, name), self.resolve(*_parent(module))
+            target = (whole or part or _NOTHING).row.target.replace(":", ".")
+            origin = target if whole else f"{target}.{name}"
+        known = package_of_module(origin)
+        record = open_record(known.name) if known is not None and known is not self.package else None
+        if record is None:
+            return True
+        owner, last = _parent(origin)
+        return record.member(owner, last, member)[0] != 0 or record.may_inherit(owner, last, member)
 
     def _read_definitions(self, name: str) -> tuple[str, ...]:
         """Return the modules that define a class or a function of that name in any release."""
@@ -284,79 +275,14 @@ def split_name(record: PackageRecord, dotted: str) -> tuple[ModuleRecord, str] |
     return None
 
 
+def _parent(dotted: str) -> tuple[str, str]:
+    owner, _, last = dotted.rpartition(".")
+    return owner, last
+
+
 def is_dotted_name(text: str) -> bool:
     """Return whether a text is a name, or several with dots between them."""
     return len(text) <= _MAX_NAME and _NAME.fullmatch(text) is not None
-
-
-def name_history(qualified_name: str, package: str | None = None) -> NameHistory | None:
-    """Return the history of `package.module.name`, of a class's member, or of a module; None if no release of the record has it.
-
-    `package` is the distribution's name, and is needed only where it does not follow from the first part of the name.
-    """
-    if not is_dotted_name(qualified_name):
-        return None
-    known = PACKAGES.get(package) if package else package_of_module(qualified_name)
-    record = open_record(known.name) if known else None
-    split = split_name(record, qualified_name) if record else None
-    if record is None or split is None:
-        return None
-    module, name = split
-    if not name:
-        return _history(record, module.name, "module", module.mask, module.name, None, is_dynamic=bool(module.dynamic))
-    first, _, member = name.partition(".")
-    row = record.row(module, first)
-    if row is None:
-        return None
-    resolved = record.resolve(module.name, first)
-    assert resolved is not None
-    if member:
-        mask, row = record.member(module.name, first, member)
-        if row is None:
-            return None
-        return _history(record, qualified_name, _KINDS[row.kind], mask, resolved.module, row, is_dynamic=False)
-    definition = resolved.row if resolved.row.kind in "cfv" else row
-    return _history(
-        record,
-        qualified_name,
-        _KINDS[definition.kind],
-        row.mask,
-        resolved.module,
-        definition,
-        is_dynamic=bool(module.dynamic or unclear_releases(record, module, first, row.mask)),
-    )
-
-
-_KINDS = {"c": "class", "f": "function", "v": "variable", "m": "module", "i": "variable"}
-
-
-def _history(
-    record: PackageRecord, name: str, kind: str, mask: int, defined_in: str, row: NameRow | None, *, is_dynamic: bool
-) -> NameHistory:
-    from kb.record.replacements import replacement_of
-
-    replacement = replacement_of(name, row)
-    parameters = record.parameters(row) if row else {}
-    newest = 1 << (len(record.versions) - 1)
-    return NameHistory(
-        package=record.package.name,
-        name=name,
-        kind=kind,
-        versions=record.lines,
-        ranges=record.ranges(mask),
-        defined_in=defined_in,
-        deprecated=record.ranges(row.deprecated & mask) if row else (),
-        notice=row.notice if row else "",
-        removed=record.ranges(row.removed & mask) if row else (),
-        removal=row.removal if row else "",
-        replacement=replacement.name,
-        replacement_source=replacement.source,
-        moved_to=() if mask & newest else moved_to(record, name),
-        parameters=tuple(
-            ParameterHistory(parameter, record.ranges(releases)) for parameter, releases in parameters.items()
-        ),
-        is_dynamic=is_dynamic,
-    )
 
 
 def unclear_releases(record: PackageRecord, module: ModuleRecord, name: str, mask: int) -> int:
@@ -374,18 +300,45 @@ def unclear_releases(record: PackageRecord, module: ModuleRecord, name: str, mas
     return module.mask & ~mask & elsewhere
 
 
+def without_gaps(module: ModuleRecord, mask: int) -> int:
+    """Return the releases that have a name, and a single one between two of them that makes names at run time: it made this one too."""
+    return mask | (mask << 1) & (mask >> 1) & module.dynamic
+
+
+_MAX_OVERLAP = 3
+"""In how many releases a name that moves may be defined in both places."""
+
+
 def moved_to(record: PackageRecord, name: str, release: int | None = None) -> tuple[str, ...]:
-    """Return other modules that have a class or a function of the same name in a release (default: the newest), public ones first."""
-    bit = 1 << (len(record.versions) - 1 if release is None else release)
+    """Return other public modules that have what a name was in a release (default: the newest), the least deep first.
+
+    A class or function of the same name that was there all along is another.
+    """
+    at = len(record.versions) - 1 if release is None else release
     owner, _, last = name.rpartition(".")
+    was = record.resolve(owner, last)
     modules = []
     for module in record.definitions(last):
         content = record.module(module) if module != owner else None
-        row = record.row(content, last) if content else None
-        if row is not None and row.mask & bit:
-            modules.append(outermost_module(record, module, last, bit))
-    modules.sort(key=lambda module: ("._" in module, module.count("."), module))
-    return tuple(dict.fromkeys(modules))[:3]
+        there = record.row(content, last) if content else None
+        if there is None or not there.mask >> at & 1 or (was and was.row.kind in "cfv" and was.row.kind != there.kind):
+            continue
+        if was is None or was.module == module or (was.row.mask & there.mask).bit_count() <= _MAX_OVERLAP:
+            modules.append(outermost_module(record, module, last, 1 << at))
+    public = [module for module in modules if "._" not in module]
+    places = tuple(dict.fromkeys(sorted(public, key=lambda module: (module.count("."), module))))[:3]
+    return places or _packages_around(record, owner, last, at)
+
+
+def _packages_around(record: PackageRecord, owner: str, name: str, release: int) -> tuple[str, ...]:
+    """Return the innermost package around a module that has the name in a release, imported from elsewhere."""
+    ends = [end for end, character in enumerate(owner) if character == "."]
+    for package in (owner[:end] for end in reversed(ends)):
+        around = record.module(package)
+        row = record.row(around, name) if around else None
+        if row is not None and row.kind == "i" and row.mask >> release & 1:
+            return (package,)
+    return ()
 
 
 def outermost_module(record: PackageRecord, module: str, name: str, bit: int) -> str:

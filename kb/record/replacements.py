@@ -7,20 +7,25 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from kb.text.lazy_regex import lazy_pattern
+
 if TYPE_CHECKING:
     from kb.record.rows import NameRow
 
 __all__ = ["Replacement", "curated", "replacement_in", "replacement_of"]
 
-_REPLACEMENT = re.compile(
+_REPLACEMENT = lazy_pattern(
     r"(?:use|using|favou?r of|replaced (?:by|with)|moved to|renamed to|superseded by|switch to|alternative[: ]+)\s+"
-    r"(?:the |instead )?(?:new )?(?:(?:function|method|class|argument|module)s? )?"
-    r"(?:`{1,2}|'|\"|:\w+:`~?)?(?P<name>[A-Za-z_][\w.]*\w)(?P<quote>`{1,2}|'|\"|\()?",
+    r"(?:one of )?(?:the |instead )?(?:new )?(?:class )?(?:(?:function|method|class|argument|module)s?:? )?"
+    r"(?:`{1,2}|'|\"|:\w+:`~?)?(?P<dot>\.?)(?P<name>[A-Za-z_][\w.]*\w)(?P<call>\((?:[\w.]+(?:, )?)*\))?(?P<quote>`{1,2}|'|\"|\()?",
     re.IGNORECASE,
 )
 _NO_NAMES = frozenset(
     "the a an this that it instead new another other version code future release torch pytorch python of other and your their its one".split()
 )
+_TESTS = ("isinstance", "issubclass")
+"""What says nothing without its arguments."""
+
 _LIST = os.path.join(os.path.dirname(os.path.abspath(__file__)), "replacements.tsv")
 
 
@@ -65,7 +70,7 @@ def replacement_in(notice: str) -> str:
     """Return the name that a notice recommends in place of what it deprecates, or the empty string."""
     for recommendation in _REPLACEMENT.finditer(notice):
         name = recommendation["name"]
-        is_code = recommendation["quote"] or "." in name or "_" in name
+        is_code = recommendation["quote"] or recommendation["dot"] or "." in name or "_" in name
         if is_code and name.lower() not in _NO_NAMES:
-            return name
+            return name + (recommendation["call"] or "") * (name in _TESTS)
     return ""

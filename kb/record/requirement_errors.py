@@ -17,6 +17,12 @@ _INCOMPATIBLE = lazy_pattern(
     rf"(?P<package>[\w.-]{{1,60}}) (?P<version>{_VERSION}) (?:requires|depends on|has requirement) (?P<needed>[\w.-]{{1,60}})"
     rf"(?P<specifier>[^,;\s][^;\n]{{0,60}}?)?,? (?:but )?you(?:'ll)? have (?P<other>[\w.-]{{1,60}}) (?P<installed>{_VERSION})"
 )
+_NEEDED = lazy_pattern(
+    rf"(?P<needed>[\w.-]{{1,60}})(?P<specifier>[<>=!~][^\s;]{{1,60}}) is required for a normal functioning of this module, "
+    rf"but found (?P<other>[\w.-]{{1,60}})==(?P<installed>{_VERSION})"
+)
+"""What transformers says when it is imported beside another release than it wants."""
+
 _NOT_FOUND = lazy_pattern(
     r"No matching distribution found for (?P<requirement>[\w.-]{1,60}\s?(?:[=<>~!]=?[^\s;,]{1,40})?)"
 )
@@ -53,6 +59,8 @@ def explain_requirement_error(message: str, facts: PasteFacts | None = None) -> 
     for conflict in islice(_INCOMPATIBLE.finditer(message), _MAX_COMPLAINTS):
         if answer := _conflict(*conflict.group("package", "version", "other", "installed")):
             return answer
+    if needed := _NEEDED.search(message):
+        return _needed(*needed.group("needed", "specifier", "installed"))
     if missing := _NOT_FOUND.search(message):
         return _not_found(missing["requirement"])
     if (built := _BUILT_FOR.search(message)) and (package := _extension(message, facts)):
@@ -73,6 +81,30 @@ def _conflict(package: str, version: str, needed: str, installed: str) -> Requir
     install = _fitting([keep, first], first)
     instead = _fitting([f"{first}=={_public(version)}", second], second)
     return RequirementAnswer("conflict", first, keep, install, instead) if install or instead else None
+
+
+def _needed(needed: str, specifier: str, installed: str) -> RequirementAnswer | None:
+    """Answer that transformers wants another release of a package: the newest that it takes, and releases of transformers that take the present one."""
+    name = _normalized(needed)
+    if name not in PACKAGES:
+        return None
+    keep = f"{name}=={_public(installed)}"
+    instead = _fitting([f"{name}{specifier.rstrip('.')}"], name)[:1]
+    bounded = (release for release in _fitting([keep, "transformers"], "transformers") if _has_limit(release, name))
+    install = tuple(bounded)
+    return RequirementAnswer("conflict", "transformers", keep, install, instead) if install or instead else None
+
+
+def _has_limit(release: str, package: str) -> bool:
+    """Return whether a release says up to which version it takes a package. One that does not was written before that version."""
+    from packaging.requirements import Requirement
+
+    from kb.record.requirements import requirements_of
+
+    name, _, version = release.partition("==")
+    requirements = map(Requirement, requirements_of(name)[version].requires)
+    mine = [requirement for requirement in requirements if _normalized(requirement.name) == package]
+    return any(part.operator in ("<", "<=", "==", "~=") for requirement in mine for part in requirement.specifier)
 
 
 def _not_found(requirement: str) -> RequirementAnswer | None:

@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 _CUDA_RUNTIME = re.compile(r"nvidia-cuda-runtime(?:-cu\d+)?\s*\(?==\s*(\d+\.\d+)")
+_WITH_TORCH = re.compile(r"(?P<bare>torch\b[^;]*);\s*\(?extra == ['\"]torch['\"]\)?")
 _PLATFORMS = (("manylinux", "linux"), ("linux", "linux"), ("macosx", "macos"), ("win", "windows"))
 
 
@@ -41,11 +42,16 @@ class ReleaseRequirements(NamedTuple):
 
 
 def read_metadata(text: str, filenames: Iterable[str], packages: Iterable[str]) -> ReleaseRequirements:
-    """Return what core metadata says, without requirements on packages that are not among `packages` and those of extras."""
+    """Return what core metadata says, without requirements on packages that are not among `packages`.
+
+    Those of extras are left out too, except which torch a package wants that works without: `torch>=2.4; extra == "torch"` of transformers.
+    """
     headers = HeaderParser().parsestr(text)
     required = headers.get_all("Requires-Dist") or []
     known = set(packages)
     kept = [line for line in required if _name(line) in known and "extra" not in line.partition(";")[2]]
+    if "torch" in known and not any(_name(line) == "torch" for line in kept):
+        kept += [found["bare"].rstrip() for line in required if (found := _WITH_TORCH.fullmatch(line))]
     cuda = next((runtime[1] for line in required if (runtime := _CUDA_RUNTIME.match(line))), "")
     pythons, platforms = _tags(filenames)
     return ReleaseRequirements(

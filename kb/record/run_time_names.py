@@ -93,6 +93,9 @@ class _Finder:
                 self._note(self._module, "exec")
             case ast.Call(func=ast.Attribute(value=owner, attr="update" | "setdefault" | "__setitem__")):
                 self._note(self._namespace_of(owner), "globals()")
+            case ast.Call(args=[ast.Name(id="__name__"), ast.Dict(keys=keys)]):
+                for key in filter(None, keys):  # `register_model_deprecations(__name__, {old: new})` of timm
+                    self._set(self._module, key, "passed to a function")
             case ast.Call(func=function, args=arguments):
                 if dotted_name(function).rpartition(".")[2] not in _READERS:
                     for argument in arguments:

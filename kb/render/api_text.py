@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kb.record.query import NameHistory
+from kb.record.name_history import NameHistory
 from kb.record.ranges import VersionRange
 from kb.record.sentences import range_text
 from kb.render.strings import NAME_STRINGS

@@ -31,6 +31,7 @@ _COMPLAINTS = (
     "undefined symbol",
     "was built for",
     "were built for",
+    "is required for a normal functioning",
 )
 """Pieces of text without which a paste has no complaint about versions that do not fit."""
 
@@ -55,11 +56,20 @@ def record_answer(reading: Reading, *, answered: bool) -> RecordAnswer | None:
 
 def _name_errors(reading: Reading) -> list[ErrorSpan]:
     """Return the errors about names, root cause first. A short text without an error may be a bare message."""
-    errors = [error for error in reading.errors if error.role != "warning"][:_MAX_ERRORS]
     text = reading.text.text
+    errors = [_announced(text, error) for error in reading.errors if error.role != "warning"][:_MAX_ERRORS]
     if not errors and len(text) <= _MAX_BARE_MESSAGE:
         errors = [ErrorSpan("", text, 0, 0, "error")]
     return [error for error in errors if read_name_error(error.type, error.message) is not None]
+
+
+def _announced(text: str, error: ErrorSpan) -> ErrorSpan:
+    """Return the error on the line below one that only announces it, as in `Failed to import … because of the following error …:`."""
+    if not error.message.endswith(":"):
+        return error
+    start = error.message_start + len(error.message)
+    line = text[start : start + _MAX_BARE_MESSAGE].strip().partition("\n")[0]
+    return ErrorSpan("", line, start, start, "error") if read_name_error("", line) else error
 
 
 def _complaint(reading: Reading) -> int:

@@ -13,12 +13,14 @@ _NAME = r"[A-Za-z_]\w{0,80}+"
 _DOTTED = rf"{_NAME}(?>(?:\.{_NAME}){{0,12}})"
 _Q = r"['\"‘’`]"
 _PARTIAL = "partially initialized module"
+_FILE = r"(?: \((?:consider renaming ['\"])?(?P<file>unknown location|[^()'\"\n]{1,300}\.py)['\")])?"
+"""What Python adds: the file that it read, from 3.13 on with the advice to rename it, `unknown location` for a folder without `__init__.py`."""
 _HOW = "(?:positional|keyword-only)"
 _LIMIT = r"(?:(?:from \d{1,3} to |at most |exactly )?(?P<limit>\d{1,3})|no)"
 _PATTERNS = (
-    ("name", "cannot import name", rf"cannot import name {_Q}?(?P<name>{_NAME}){_Q}?(?: from (?P<partial>{_PARTIAL} )?{_Q}(?P<owner>{_DOTTED}){_Q})?"),
+    ("name", "cannot import name", rf"cannot import name {_Q}?(?P<name>{_NAME}){_Q}?(?: from (?P<partial>{_PARTIAL} )?{_Q}(?P<owner>{_DOTTED}){_Q})?{_FILE}"),
     ("module", "No module named", rf"No module named {_Q}?(?P<name>{_DOTTED}){_Q}?(?P<flat>; {_Q}{_DOTTED}{_Q} is not a package)?"),
-    ("name", "module ", rf"(?P<partial>partially initialized )?module {_Q}(?P<owner>{_DOTTED}){_Q} has no attribute {_Q}(?P<name>{_NAME}){_Q}"),
+    ("name", "module ", rf"(?P<partial>partially initialized )?module {_Q}(?P<owner>{_DOTTED}){_Q} has no attribute {_Q}(?P<name>{_NAME}){_Q}{_FILE}"),
     ("name", "cannot access submodule", rf"cannot access submodule {_Q}(?P<name>{_NAME}){_Q} of module {_Q}(?P<owner>{_DOTTED}){_Q}(?P<partial>)"),
     ("member", "type object ", rf"type object {_Q}(?P<owner>{_DOTTED}){_Q} has no attribute {_Q}(?P<name>{_NAME}){_Q}"),
     ("member", " object has no attribute", rf"{_Q}(?P<owner>{_DOTTED}){_Q} object has no attribute {_Q}(?P<name>{_NAME}){_Q}"),
@@ -48,6 +50,7 @@ class NameQuestion(NamedTuple):
     is_partial: bool = False
     limit: int = 0
     given: int = 0
+    file: str = ""
 
 
 def read_name_error(error_type: str, message: str) -> NameQuestion | None:
@@ -69,6 +72,7 @@ def read_name_error(error_type: str, message: str) -> NameQuestion | None:
                 groups.get("partial") is not None,
                 int(groups.get("limit") or 0),
                 int(groups.get("given") or 0),
+                groups.get("file") or "",
             )
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 
 from kb.text.lazy_regex import lazy_pattern
@@ -15,12 +16,21 @@ _NUMBER = r"\d{1,4}(?:\.\d{1,6}){1,3}[\w.+]{0,30}+"
 _KNOWN = (
     "pytorch-lightning|pytorch|torchvision|torchaudio|torch[-_]npu|torch|transformers|accelerate|peft|trl|diffusers|deepspeed|lightning|bitsandbytes"
     "|xformers|flash[-_]attn|triton|numpy|vllm|cuda|cudnn|cann|python|tensorflow|keras|jax|mindspore|paddlepaddle"
+    "|huggingface[-_]hub|datasets|tokenizers|timm|torchtext|torchmetrics|torchdata|torch[-_]geometric|mmcv|onnxruntime|onnx"
+    "|scikit-learn|scipy|pandas|pillow"
 )
 _STATED = lazy_pattern(
-    rf"(?<![\w.-])(?:(?P<pinned>[a-z][\w.-]{{0,60}})==={{0,1}}|(?P<known>{_KNOWN})(?:[ -]?versions?)?(?: \([^()\n]{{1,20}}\))?[\"'`]?[ :=v(-]{{0,4}})"
-    rf"(?P<version>{_NUMBER})"
+    rf"(?<![\w.-])(?:(?P<pinned>[a-z][\w.-]{{0,60}})==={{0,1}}|(?P<known>{_KNOWN})"
+    rf"(?:[ -]?versions?|[ 的]{{0,2}}(?:版本号?|装的)[是为]?)?(?: \([^()\n]{{1,20}}\))?[\"'`]?[ :：=v(-]{{0,4}})(?P<version>{_NUMBER})"
 )
 """A version next to a name: `torch==2.4.1`, `PyTorch version: 2.1.0+cu118`, `torch-2.1.0+cu118-cp310-…`, `torch 2.0.1`."""
+
+_ON_NEXT_LINE = lazy_pattern(
+    rf"^(?:name: (?P<shown>[a-z][\w.-]{{0,60}})\nversion: "
+    rf"|[^\n]{{0,60}}?\b(?P<asked>{_KNOWN})\.__version__\)?\n(?:out\[\d{{1,5}}\]: ?)?['\"]?)(?P<version>{_NUMBER})",
+    re.MULTILINE,
+)
+"""What `pip show` prints, and what Python answers to `torch.__version__`."""
 
 _LISTED = lazy_pattern(
     rf"[ \t]{{0,20}}+(?:\[(?:pip3?|conda)\] {{1,8}})?(?:[-*] )?`?(?P<name>[a-z][\w.-]{{0,60}})`?(?:[ \t]{{1,60}}+|[ \t]version:[ \t])(?P<version>{_NUMBER})"
@@ -51,6 +61,9 @@ def package_versions(lowered: str) -> dict[str, str]:
             )
         if not statements and (listed := _LISTED.fullmatch(line)):
             versions.setdefault(_distribution(listed["name"]), listed["version"].rstrip("."))
+    if "\nversion: " in lowered or ".__version__" in lowered:
+        for below in islice(_ON_NEXT_LINE.finditer(lowered), _MAX_STATEMENTS):
+            versions.setdefault(_distribution(below["shown"] or below["asked"]), below["version"].rstrip("."))
     return versions
 
 

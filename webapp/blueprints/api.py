@@ -11,7 +11,7 @@ from flask import Blueprint, Response, abort, jsonify, request, url_for
 
 from kb.corpus.entry import KINDS
 from kb.record.name_errors import explain_missing_name
-from kb.record.query import name_history
+from kb.record.name_history import name_history
 from kb.record.sentences import answer_sentences
 from kb.text.languages import LANGUAGES, Lang
 from webapp.errors import problem

@@ -6,7 +6,8 @@ from flask import Blueprint, Response, abort, redirect, render_template, request
 from werkzeug.wrappers import Response as BaseResponse
 
 from kb.corpus.entry import Entry
-from kb.record.query import name_history, recorded_packages
+from kb.record.name_history import name_history
+from kb.record.query import recorded_packages
 from kb.render.cause_choice import CauseChoice
 from webapp.answer_view import view_answer
 from webapp.blueprints.discovery import structured_data

@@ -7,7 +7,8 @@ import json
 from typing import Any
 
 from kb.cli.common import Failure, Style, language, make_parser, width
-from kb.record.query import NameHistory, name_history, open_record, recorded_packages
+from kb.record.name_history import NameHistory, name_history
+from kb.record.query import open_record, recorded_packages
 from kb.text.languages import LANGUAGES, Lang
 
 _EPILOG = """\

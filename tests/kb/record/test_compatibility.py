@@ -122,3 +122,23 @@ def test_metadata_is_read_without_extras():
     assert needs == ReleaseRequirements(
         ">=3.8", ("torch==2.1.0",), "12.1", ("cp310", "cp38-abi3"), ("linux", "windows")
     )
+
+
+def test_which_torch_a_package_wants_that_works_without_is_read_from_its_extra():
+    metadata = "Name: x\nRequires-Dist: numpy; extra == 'dev'\nRequires-Dist: torch>=2.4; extra == \"torch\"\n"
+    assert read_metadata(metadata, [], ["torch", "numpy"]).requires == ("torch>=2.4",)
+
+
+def test_a_package_that_transformers_finds_too_new_is_answered_with_what_it_takes():
+    save_requirements(
+        {
+            "tokenizers": {"0.13.3": release(), "0.15.2": release()},
+            "transformers": {"4.30.2": release("tokenizers<0.14"), "4.2.0": release("tokenizers>=0.5")},
+        }
+    )
+    all_requirements.cache_clear()
+    message = (
+        "tokenizers>=0.11,<0.14 is required for a normal functioning of this module, but found tokenizers==0.15.2."
+    )
+    answer = explain_requirement_error(message)
+    assert (answer.install, answer.instead) == ((), ("tokenizers==0.13.3",))

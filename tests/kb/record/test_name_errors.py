@@ -2,7 +2,7 @@ import pytest
 
 from kb.record.name_answer import Facts
 from kb.record.name_errors import explain_name_error
-from kb.record.query import name_history
+from kb.record.name_history import name_history
 from kb.record.sentences import answer_sentences
 
 DATA_OLD = """
@@ -223,3 +223,79 @@ def test_a_bare_name_that_the_package_has_itself_is_not_a_namesake_in_one_of_its
     )
     message = "pad() takes 1 positional argument but 2 were given"
     assert explain_name_error("TypeError", message, Facts(packages=("torchtext",))) is None
+
+
+def test_what_only_raises_an_error_counts_as_gone(make_record):
+    works, raises = "def name(): ...", "def name():\n    raise RuntimeError('name was removed, use other')"
+    make_record({"0.1": {"torchtext/__init__.py": works}, "0.2": {"torchtext/__init__.py": raises}})
+    answer = explain_name_error("AttributeError", "module 'torchtext' has no attribute 'name'")
+    assert (answer.verdict, answer.gone, answer.pin) == ("removed", "0.2", "torchtext<0.2")
+    assert "nothing but raise" in answer_sentences(answer, "en")[0]
+
+
+def test_what_was_there_all_along_is_not_where_a_name_moved_to(make_record):
+    sparse = "def triu(x): ..."
+    releases = {f"0.{minor}": {"torchtext/linalg.py": sparse, "torchtext/sparse.py": sparse} for minor in range(1, 6)}
+    make_record(releases | {"0.6": {"torchtext/linalg.py": "", "torchtext/sparse.py": sparse}})
+    answer = explain_name_error("ImportError", "cannot import name 'triu' from 'torchtext.linalg'")
+    assert (answer.verdict, answer.moved_to) == ("removed", ())
+
+
+def test_a_name_that_is_imported_around_its_module_is_found_there(make_record):
+    make_record(
+        {
+            "0.1": {"torchtext/__init__.py": "", "torchtext/seed.py": "def seed(x): ..."},
+            "0.2": {"torchtext/__init__.py": "from fabric import seed", "torchtext/seed.py": ""},
+        }
+    )
+    answer = explain_name_error("ImportError", "cannot import name 'seed' from 'torchtext.seed'")
+    assert answer.moved_to == ("torchtext",)
+
+
+def test_one_release_that_makes_a_name_at_run_time_is_no_gap(make_record):
+    lazy, written = "def __getattr__(name): ...", "def __getattr__(name): ...\ndef made(): ..."
+    make_record({f"0.{n}": {"torchtext/__init__.py": text} for n, text in enumerate([lazy, written, lazy, written])})
+    history = name_history("torchtext.made")
+    assert [str(part) for part in history.ranges] == ["0.1–"]
+
+
+def test_a_module_that_is_gone_says_where_the_names_are_that_the_reader_imports(make_record):
+    make_record(
+        {
+            "0.1": {"torchtext/__init__.py": "", "torchtext/old.py": "def pad(x): ..."},
+            "0.2": {"torchtext/__init__.py": "", "torchtext/new.py": "def pad(x): ..."},
+        }
+    )
+    facts = Facts(code=("from torchtext.old import pad, other",))
+    answer = explain_name_error("ModuleNotFoundError", "No module named 'torchtext.old'", facts)
+    assert answer.found == (("pad", ("torchtext.new",)),)
+    assert any("from torchtext.new import pad" in sentence for sentence in answer_sentences(answer, "zh"))
+
+
+@pytest.mark.usefixtures("torchtext")
+class TestEvidence:
+    @pytest.mark.parametrize(
+        ("place", "said"),
+        [("(/home/me/torchtext/data.py)", "/home/me/torchtext/data.py"), ("(unknown location)", "__init__.py")],
+    )
+    def test_a_file_that_is_no_installed_package_is_named(self, place, said):
+        message = f"cannot import name 'pad' from 'torchtext.data' {place}"
+        answer = explain_name_error("ImportError", message)
+        assert any(said in sentence for sentence in answer_sentences(answer, "en"))
+
+    def test_a_file_of_an_installed_package_is_not_named(self):
+        message = "cannot import name 'pad' from 'torchtext.data' (/usr/lib/python3.9/site-packages/torchtext/data.py)"
+        assert explain_name_error("ImportError", message).file == ""
+
+    def test_a_function_of_the_reader_is_no_namesake_deep_in_a_package(self):
+        assert explain_name_error("TypeError", "pad() takes 1 positional argument but 2 were given") is None
+
+
+def test_the_outer_line_that_passes_the_keyword_says_what_was_called(make_record):
+    old, new = "class Trainer:\n    def __init__(self, gpus=0): ...", "class Trainer:\n    def __init__(self): ..."
+    make_record({"0.1": {"torchtext/__init__.py": old}, "0.2": {"torchtext/__init__.py": new}})
+    message = "__init__() got an unexpected keyword argument 'gpus'"
+    inner, outer = "return fn(self, **kwargs)", "trainer = tt.Trainer(gpus=1)"
+    answer = explain_name_error("TypeError", message, Facts(packages=("torchtext",), code=(inner, outer)))
+    assert (answer.verdict, answer.name, answer.parameter) == ("removed", "torchtext.Trainer", "gpus")
+    assert explain_name_error("TypeError", message, Facts(packages=("torchtext",), code=(inner,))) is None

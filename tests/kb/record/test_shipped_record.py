@@ -9,9 +9,10 @@ from kb.record import store
 from kb.record.data_folder import data_folder, record_path
 from kb.record.name_answer import Facts
 from kb.record.name_errors import explain_missing_name, explain_name_error
+from kb.record.name_history import name_history
 from kb.record.packages import PACKAGES
 from kb.record.provenance import provenance, versions_printing
-from kb.record.query import name_history, open_record, recorded_packages
+from kb.record.query import open_record, recorded_packages
 from kb.record.replacements import curated
 from kb.record.sentences import answer_sentences
 
@@ -117,7 +118,8 @@ def test_a_name_that_is_elsewhere_is_imported_from_the_outermost_module():
 
 def test_a_name_that_only_raises_an_error_is_said_to():
     answer = explain_name_error("AttributeError", "module 'torch' has no attribute 'symeig'")
-    assert "It does nothing but raise an error since 2.0." in answer_sentences(answer, "en")
+    said = "`torch.symeig` works in torch up to 1.13; since 2.0 it does nothing but raise an error."
+    assert answer_sentences(answer, "en")[0] == said
 
 
 @pytest.mark.parametrize(
@@ -133,3 +135,8 @@ def test_a_module_of_a_private_subpackage_may_import_what_it_no_longer_defines()
     """functorch._src.vmap imports its names from torch._functorch since torch 2.0, and the record leaves that out."""
     assert name_history("functorch._src.vmap._flat_vmap").is_dynamic
     assert explain_name_error("ImportError", "cannot import name '_flat_vmap' from 'functorch._src.vmap'") is None
+
+
+@pytest.mark.parametrize(("method", "since"), [("nan_to_num", "1.8"), ("adjoint", "1.11")])
+def test_methods_of_tensors_are_as_old_as_they_are_although_their_base_class_was_renamed(method, since):
+    assert name_history(f"torch.Tensor.{method}").ranges[0].since == since

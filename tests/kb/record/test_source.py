@@ -250,3 +250,8 @@ def test_overloads_of_a_stub_are_one_signature():
 )
 def test_what_is_exported_is_known_only_where_it_is_written_out(text, exported):
     assert read(text).exported == exported
+
+
+def test_names_that_a_function_makes_for_the_module_are_known():
+    source = read("register(__name__, {'old_model': 'model'})")
+    assert source.written == {"pkg.old_model"}

@@ -34,6 +34,12 @@ def context_of(text):
         ("我用的是 pytorch1.8.1 和 numpy 1.19", "torch", "1.8.1"),
         ("I am on torch 2.0.1 with two GPUs.", "torch", "2.0.1"),
         ("flash_attn 2.5.8 does not import", "flash-attn", "2.5.8"),
+        ("Name: torch\nVersion: 1.11.0\nSummary: Tensors", "torch", "1.11.0"),
+        (">>> torch.__version__\n'1.8.1'", "torch", "1.8.1"),
+        ("In [2]: print(transformers.__version__)\nOut[2]: '4.2.1'", "transformers", "4.2.1"),
+        ("transformers 装的是 4.46", "transformers", "4.46"),
+        ("PyTorch版本：1.8.1", "torch", "1.8.1"),
+        ("torch 的版本是2.0.1", "torch", "2.0.1"),
     ],
 )
 def test_versions_of_packages(text, package, version):
