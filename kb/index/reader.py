@@ -16,25 +16,10 @@ if TYPE_CHECKING:
     from kb.index.template_index import TemplateIndex
     from kb.index.term_vectors import TermVectors
 
-__all__ = ["META_KEY", "STORE", "TABLES", "Index", "Meta"]
+__all__ = ["META_KEY", "STORE", "Index", "Meta"]
 
 STORE = "index.mdb"
 META_KEY = "meta"
-TABLES = (
-    "meta",
-    "documents",
-    "summaries",
-    "sources",
-    "redirects",
-    "templates",
-    "anchors",
-    "first_words",
-    "message_words",
-    "entry_terms",
-    "document_frequency",
-    "word_counts",
-    "deletions",
-)
 
 
 class Meta(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import NamedTuple
 
 from kb.index.storage import Store, WriteBuffer
@@ -73,9 +73,9 @@ class TemplateIndex:
     """Finds the templates that match in a text."""
 
     def __init__(self, store: Store | WriteBuffer, entries_with_messages: int) -> None:
-        self._store = store
-        self._offsets = lru_cache(_MAX_CACHED)(partial(_read_offsets, store))
-        self._record = lru_cache(_MAX_CACHED)(partial(_read_record, store, entries_with_messages))
+        self._store, self._entries = store, entries_with_messages
+        self._offsets = lru_cache(_MAX_CACHED)(self._read_offsets)
+        self._record = lru_cache(_MAX_CACHED)(self._read_record)
 
     def find(self, tokens: Sequence[Token]) -> list[TemplateHit]:
         """Return every complete match, in the order of the text; where none begins, the beginning of a template if only one entry has such a template."""
@@ -112,18 +112,16 @@ class TemplateIndex:
             return first.lower()
         return token.text
 
+    def _read_offsets(self, word: str) -> list[tuple[int, ...]]:
+        """Return the offsets of the anchors whose first word it is."""
+        return [tuple(map(int, offsets.split())) for offsets in self._store.get("first_words", word) or ()]
 
-def _read_offsets(store: Store | WriteBuffer, word: str) -> list[tuple[int, ...]]:
-    """Return the offsets of the anchors whose first word it is."""
-    return [tuple(map(int, offsets.split())) for offsets in store.get("first_words", word) or ()]
-
-
-def _read_record(store: Store | WriteBuffer, entries_with_messages: int, template_id: str) -> TemplateRecord:
-    slug, source, type_, pieces, is_tail, is_bare_type = store.get("templates", template_id)
-    pieces = tuple(Placeholder(*piece) if isinstance(piece, list) else piece for piece in pieces)
-    counts = [store.get("message_words", piece) or math.inf for piece in pieces if isinstance(piece, str)]
-    information = tuple(round(math.log(1 + entries_with_messages / count), 1) for count in counts)
-    return TemplateRecord(template_id, slug, source, type_, pieces, is_tail, is_bare_type, information)
+    def _read_record(self, template_id: str) -> TemplateRecord:
+        slug, source, type_, pieces, is_tail, is_bare_type = self._store.get("templates", template_id)
+        pieces = tuple(Placeholder(*piece) if isinstance(piece, list) else piece for piece in pieces)
+        counts = [self._store.get("message_words", piece) or math.inf for piece in pieces if isinstance(piece, str)]
+        information = tuple(round(math.log(1 + self._entries / count), 1) for count in counts)
+        return TemplateRecord(template_id, slug, source, type_, pieces, is_tail, is_bare_type, information)
 
 
 def count_messages(buffer: WriteBuffer, slug: str, messages: Sequence[str], step: int = 1) -> None:
