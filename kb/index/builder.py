@@ -16,7 +16,7 @@ from kb.corpus.ledger import load_ledgers
 from kb.corpus.loader import load
 from kb.corpus.parser import parse
 from kb.index.freshness import changed_paths, manifest
-from kb.index.manager import POINTER, file_states, open_current
+from kb.index.generations import POINTER, file_states, open_current
 from kb.index.reader import Index
 from kb.index.storage import StorageError
 from kb.index.writer import SlugConflictError, write_generation

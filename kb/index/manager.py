@@ -1,36 +1,22 @@
 """Open the index of all entries: fresh if the entries did not change, else brought up to date beside the old one, which goes on serving.
 
 The index is a cache. It is built from the Markdown on this machine, or comes with the installed package; one from elsewhere
-is never opened, because Whoosh's files are pickles. Its folder holds immutable generations and a pointer to the current one,
-which `kb.index.builder` writes. A generation is written beside the current one and published by replacing the pointer, so a
-reader never sees half an index and a builder that is killed leaves the old one.
+is never opened, because Whoosh's files are pickles.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from kb.corpus.paths import cache_folder, entry_folder_names, shipped_folders
 from kb.index.freshness import manifest
+from kb.index.generations import file_states, open_current
 from kb.index.reader import Index
 from kb.index.storage import StorageError
 
-__all__ = [
-    "POINTER",
-    "IndexState",
-    "build_index",
-    "file_states",
-    "index_state",
-    "open_current",
-    "open_existing_index",
-    "open_index",
-]
-
-POINTER = "current.json"
-_MAX_POINTER_BYTES = 1 << 20
+__all__ = ["IndexState", "build_index", "index_state", "open_existing_index", "open_index"]
 
 _Folders = Iterable[str | os.PathLike[str]]
 _Path = str | os.PathLike[str]
@@ -84,42 +70,6 @@ def index_state(cache: _Path | None = None) -> IndexState:
     note = "" if fresh else "; entries changed since, the next look-up brings it up to date"
     line = f"{len(index)} entries, {size:.1f} MiB, built {built:%Y-%m-%d %H:%M} UTC in {index.folder}{note}"
     return IndexState(fresh, line)
-
-
-def open_current(place: str) -> Index | None:
-    """Return the current generation in the folder, or None if there is none that can be read.
-
-    One that was replaced while it was being opened is looked up again.
-    """
-    for _ in range(5):
-        folder = _current_generation(place)
-        try:
-            return Index(folder) if folder else None
-        except StorageError:
-            if os.path.isdir(folder):
-                return None
-    return None
-
-
-def file_states(folder: str) -> dict[str, list[int]]:
-    """Return the size and the modification time in nanoseconds of each file below a generation's folder: a damaged file has others."""
-    paths = [os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names]
-    states = {os.path.relpath(path, folder): os.stat(path) for path in paths}
-    return {name: [status.st_size, status.st_mtime_ns] for name, status in states.items()}
-
-
-def _current_generation(place: str) -> str:
-    """Return the folder of the current generation, or the empty string if there is none or its files are not those that were published."""
-    path = os.path.join(place, POINTER)
-    if not os.path.isfile(path):
-        return ""
-    try:
-        with open(path, encoding="utf-8") as file:
-            pointer = json.loads(file.read(_MAX_POINTER_BYTES))
-        folder = os.path.join(place, os.path.basename(pointer["generation"]))
-        return folder if pointer["files"] and pointer["files"].items() <= file_states(folder).items() else ""
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return ""
 
 
 def _names(folders: _Folders | None) -> list[str]:
