@@ -5,6 +5,7 @@ Answers go to standard output, everything else to standard error. Exit status: 0
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -32,6 +33,9 @@ COMMANDS = {
     "completion": "print a completion script for bash, zsh or tcsh",
 }
 
+_ALLOCATIONS_PER_COLLECTION = 50_000
+"""Python looks for cycles after 700 allocations, which a look-up makes a hundred times; nearly all that a command makes it keeps."""
+
 _EXAMPLES = """\
 Three ways to ask:
   kb lookup "Expected more than 1 value per channel when training"
@@ -44,6 +48,7 @@ Or let it answer what a program dies of:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; return its exit status."""
+    gc.set_threshold(_ALLOCATIONS_PER_COLLECTION)
     argv = sys.argv[1:] if argv is None else list(argv)
     if not _take_folders(argv):
         return 2

@@ -16,7 +16,7 @@ from kb.corpus.ledger import load_ledgers
 from kb.corpus.loader import load
 from kb.corpus.parser import parse
 from kb.index.freshness import changed_paths, manifest
-from kb.index.generations import POINTER, PREFIX, fingerprint, open_current
+from kb.index.generations import POINTER, file_states, open_current
 from kb.index.reader import Index
 from kb.index.storage import StorageError
 from kb.index.writer import SlugConflictError, write_generation
@@ -24,6 +24,7 @@ from kb.text.chinese import use_jieba
 
 __all__ = ["BuildReport", "build", "build_for_package"]
 
+_PREFIX = "generation-"
 _MIN_CHANGES = 64
 _MAX_CHANGED_SHARE = 0.25
 """Rebuild from scratch once more than this share of the entries, and more than `_MIN_CHANGES`, changed incrementally.
@@ -69,7 +70,7 @@ def build(
             if current is not None and current.is_made_of(wanted):
                 return BuildReport()
             with _new_generation(place) as folder:
-                return _fill(Path(folder), wanted, folders, [index for index in (current, base) if index])
+                return _fill(folder, wanted, folders, [index for index in (current, base) if index])
     except OSError as error:
         raise StorageError(
             f"the index cannot be written to {place} ({error.strerror or error}); set KB_CACHE to a folder that can be written"
@@ -125,30 +126,23 @@ def _is_entry_file(path: str, folders: Sequence[str]) -> bool:
 
 
 @contextlib.contextmanager
-def _new_generation(place: str) -> Iterator[str]:
+def _new_generation(place: str) -> Iterator[Path]:
     """Yield an empty folder for a new generation, and publish it at the end; if anything is raised, the folder is removed.
 
     Some generations before it stay for those who have one open, because a reader opens the Whoosh index only when a question needs it.
     """
-    folder = tempfile.mkdtemp(prefix=PREFIX, dir=place)
+    folder = tempfile.mkdtemp(prefix=_PREFIX, dir=place)
     try:
-        yield folder
+        yield Path(folder)
         _publish(place, folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    for path in _generations(place)[_KEPT:]:
+    generations = [
+        (entry.stat().st_mtime_ns, entry.path) for entry in os.scandir(place) if entry.name.startswith(_PREFIX)
+    ]
+    for _, path in sorted(generations, reverse=True)[_KEPT:]:
         shutil.rmtree(path, ignore_errors=True)
-
-
-def _generations(place: str) -> list[str]:
-    """Return the folders of all generations, newest first."""
-    found = []
-    for entry in os.scandir(place):
-        if entry.name.startswith(PREFIX):
-            with contextlib.suppress(OSError):
-                found.append((entry.stat().st_mtime_ns, entry.path))
-    return [path for _, path in sorted(found, reverse=True)]
 
 
 def _check_owner(place: str) -> None:
@@ -163,11 +157,9 @@ def _check_owner(place: str) -> None:
 
 
 def _publish(place: str, folder: str) -> None:
-    paths = [os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in sorted(names)]
-    files = {os.path.relpath(path, folder): fingerprint(path) for path in paths}
     pointer = os.path.join(place, f"{POINTER}.{os.getpid()}")
     with open(pointer, "w", encoding="utf-8") as file:
-        json.dump({"generation": os.path.basename(folder), "files": files}, file)
+        json.dump({"generation": os.path.basename(folder), "files": file_states(folder)}, file)
     target = os.path.join(place, POINTER)
     if os.path.isdir(target):
         shutil.rmtree(target)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kb.corpus.paths import cache_folder, entry_folder_names, shipped_folders
 from kb.index.freshness import manifest
-from kb.index.generations import open_current
+from kb.index.generations import file_states, open_current
 from kb.index.reader import Index
 from kb.index.storage import StorageError
 
@@ -65,8 +65,7 @@ def index_state(cache: _Path | None = None) -> IndexState:
     index, fresh = _open(names, cache)
     if index is None:
         return IndexState(False, f"none in {cache_folder(names, cache)}; the first look-up builds it")
-    files = [os.path.join(parent, name) for parent, _, names_ in os.walk(index.folder) for name in names_]
-    size = sum(os.path.getsize(file) for file in files) / (1 << 20)
+    size = sum(size for size, _ in file_states(index.folder).values()) / (1 << 20)
     built = datetime.fromtimestamp(os.path.getmtime(index.folder), UTC)
     note = "" if fresh else "; entries changed since, the next look-up brings it up to date"
     line = f"{len(index)} entries, {size:.1f} MiB, built {built:%Y-%m-%d %H:%M} UTC in {index.folder}{note}"
@@ -78,33 +77,34 @@ def _names(folders: _Folders | None) -> list[str]:
 
 
 def _open(names: Sequence[str], cache: _Path | None) -> tuple[Index | None, bool]:
-    """Return the index that can be opened without building, and whether it is fresh.
-
-    The index that an installed package brings is fresh for its entries alone: the files of a package do not change.
-    """
-    shipped, shipped_index = shipped_folders()
-    if shipped_index and list(names) == [shipped] and (index := _open_shipped(shipped, shipped_index)):
+    """Return the index that can be opened without building, and whether it is fresh."""
+    shipped, _ = shipped_folders()
+    if list(names) == [shipped] and (index := _open_shipped()):
         return index, True
     index = open_current(cache_folder(names, cache))
-    return index, index is not None and index.is_made_of(manifest(names, shipped if shipped_index else ""))
+    return index, index is not None and index.is_made_of(manifest(names, shipped))
 
 
-def _open_shipped(shipped: str, place: str) -> Index | None:
-    """Return the index that the package brings, or None if it was made by another version or cannot be read here."""
+def _open_shipped() -> Index | None:
+    """Return the index that an installed package brings, or None if there is none, another version made it, or it cannot be read here.
+
+    It is fresh, because the files of a package do not change.
+    """
+    shipped, place = shipped_folders()
     try:
-        index = Index(place)
+        index = Index(place) if place else None
     except StorageError:
         return None
-    return index if index.is_made_of(manifest([shipped], shipped)) else None
+    return index if index and index.is_made_of(manifest([shipped], shipped)) else None
 
 
 def _build(names: Sequence[str], cache: _Path | None, *, block: bool, force: bool = False) -> Index:
     from kb.index.builder import build
 
     place = cache_folder(names, cache)
-    shipped, shipped_index = shipped_folders()
-    base = _open_shipped(shipped, shipped_index) if shipped_index and shipped in names else None
-    build(names, place, block=block, force=force, shipped=shipped if shipped_index else "", base=base)
+    shipped, _ = shipped_folders()
+    base = _open_shipped() if shipped in names else None
+    build(names, place, block=block, force=force, shipped=shipped, base=base)
     index = open_current(place)
     if index is None:
         raise StorageError(f"the index in {place} could not be built; delete that folder and try again")

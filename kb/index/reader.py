@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from kb.index.storage import StorageError, open_store
@@ -16,27 +16,10 @@ if TYPE_CHECKING:
     from kb.index.template_index import TemplateIndex
     from kb.index.term_vectors import TermVectors
 
-__all__ = ["META_KEY", "STORE", "TABLES", "Index", "Meta"]
+__all__ = ["META_KEY", "STORE", "Index", "Meta"]
 
 STORE = "index.mdb"
 META_KEY = "meta"
-TABLES = (
-    "meta",
-    "documents",
-    "summaries",
-    "sources",
-    "redirects",
-    "templates",
-    "anchors",
-    "first_words",
-    "message_words",
-    "entry_terms",
-    "document_frequency",
-    "word_counts",
-    "deletions",
-)
-
-_MAX_CACHED_KINDS = 1_000
 
 
 class Meta(NamedTuple):
@@ -62,8 +45,6 @@ class Index:
             self.meta = Meta(*self.store.get("meta", META_KEY))
         except (KeyError, TypeError, ValueError) as error:
             raise StorageError(f"{folder} holds no index of this version") from error
-        self.kind = lru_cache(_MAX_CACHED_KINDS)(self._read_kind)
-        """Returns the kind of the entry with exactly this slug."""
 
     def __len__(self) -> int:
         return self.meta.size
@@ -83,9 +64,6 @@ class Index:
         """Return title, kind and explain line of the entry with exactly this slug."""
         summary: EntrySummary = self.store.get("summaries", slug)
         return summary
-
-    def _read_kind(self, slug: str) -> str:
-        return self.summary(slug)["kind"]
 
     def summaries(self) -> list[EntrySummary]:
         """Return the summaries of all entries in the order of their slugs."""

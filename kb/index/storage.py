@@ -89,10 +89,9 @@ class WriteBuffer:
 
     def get(self, table: str, key: str) -> Any:
         """Return the value of the key, or None. A caller may change it in place if it puts it back."""
-        changed = self.changes[table]
-        if key not in changed:
-            return self._previous.get(table, key) if self._previous else None
-        return changed[key]
+        if key in self.changes[table] or self._previous is None:
+            return self.changes[table].get(key)
+        return self._previous.get(table, key)
 
     def put(self, table: str, key: str, value: Any) -> None:
         """Set the value of the key; None or anything empty removes it."""
@@ -115,30 +114,25 @@ def write_store(path: str, changes: Mapping[str, Mapping[str, Any]], previous: s
 
     Raises `StorageError` if the disk is full or cannot be written.
     """
-    encoded = {
-        table: sorted((_encode(key), _dump(value)) for key, value in rows.items()) for table, rows in changes.items()
-    }
-    size = sum(len(key) + len(value) + 32 for rows in encoded.values() for key, value in rows)
+    rows = [(table, _encode(key), _dump(values[key])) for table, values in changes.items() for key in sorted(values)]
+    size = sum(len(key) + len(value) + 32 for _, key, value in rows)
     try:
         if previous:
             import shutil
 
             shutil.copyfile(previous, path)
             size += os.path.getsize(path)
-        map_size = _MIN_MAP_BYTES + 4 * size
         with (
-            lmdb.open(path, subdir=False, lock=False, max_dbs=32, map_size=map_size) as environment,
+            lmdb.open(path, subdir=False, lock=False, max_dbs=32, map_size=_MIN_MAP_BYTES + 4 * size) as environment,
             environment.begin(write=True) as transaction,
         ):
-            for table, rows in encoded.items():
-                database = environment.open_db(
-                    table.encode(), txn=transaction
-                )  # without txn each would wait for the disk
-                for key, value in rows:
-                    if value:
-                        transaction.put(key, value, db=database)
-                    else:
-                        transaction.delete(key, db=database)
+            # without txn each table would wait for the disk
+            tables = {table: environment.open_db(table.encode(), txn=transaction) for table in changes}
+            for table, key, value in rows:
+                if value:
+                    transaction.put(key, value, db=tables[table])
+                else:
+                    transaction.delete(key, db=tables[table])
     except (lmdb.Error, OSError) as error:
         raise StorageError(f"{path} cannot be written ({error})") from error
 

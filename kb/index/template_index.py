@@ -7,17 +7,19 @@ of templates: this is the n-gram index of Zobel and Moffat (2006, section 4), wi
 
 from __future__ import annotations
 
-import contextlib
 import math
-import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import NamedTuple
 
 from kb.index.storage import Store, WriteBuffer
 from kb.templates.matcher import OPEN_TYPES, Alignment, Piece, Placeholder, align
-from kb.templates.template import Template, TemplateError, compile_template
+from kb.text.lazy_regex import lazy_pattern
 from kb.text.lexer import Token
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kb.templates.template import Template
 
 __all__ = ["TABLES", "TemplateHit", "TemplateIndex", "TemplateRecord", "count_messages"]
 
@@ -34,7 +36,7 @@ _MAX_ALIGNMENTS = 4_000
 _MAX_CACHED = 20_000
 """Records, and lists of the offsets of anchors, that are kept once read."""
 
-_CLAUSE_END = re.compile(r"[:.,!] |\n")
+_CLAUSE_END = lazy_pattern(r"[:.,!] |\n")
 
 
 class TemplateRecord(NamedTuple):
@@ -71,19 +73,19 @@ class TemplateIndex:
     """Finds the templates that match in a text."""
 
     def __init__(self, store: Store | WriteBuffer, entries_with_messages: int) -> None:
-        self._store = store
-        self._offsets = lru_cache(_MAX_CACHED)(partial(_read_offsets, store))
-        self._record = lru_cache(_MAX_CACHED)(partial(_read_record, store, entries_with_messages))
+        self._store, self._entries = store, entries_with_messages
+        self._offsets = lru_cache(_MAX_CACHED)(self._read_offsets)
+        self._record = lru_cache(_MAX_CACHED)(self._read_record)
 
     def find(self, tokens: Sequence[Token]) -> list[TemplateHit]:
         """Return every complete match, in the order of the text; where none begins, the beginning of a template if only one entry has such a template."""
         words = [self._word(token) for token in tokens]
-        hits: list[TemplateHit] = []
-        alignments = 0
         candidates: dict[int, set[str]] = {}
         for at in range(len(words)):
             for start, template_id in self._candidates(words, at):
                 candidates.setdefault(start, set()).add(template_id)
+        hits: list[TemplateHit] = []
+        alignments = 0
         for start, template_ids in sorted(candidates.items()):
             alignments += len(template_ids)
             if alignments > _MAX_ALIGNMENTS:
@@ -110,18 +112,16 @@ class TemplateIndex:
             return first.lower()
         return token.text
 
+    def _read_offsets(self, word: str) -> list[tuple[int, ...]]:
+        """Return the offsets of the anchors whose first word it is."""
+        return [tuple(map(int, offsets.split())) for offsets in self._store.get("first_words", word) or ()]
 
-def _read_offsets(store: Store | WriteBuffer, word: str) -> list[tuple[int, ...]]:
-    """Return the offsets of the anchors whose first word it is."""
-    return [tuple(map(int, offsets.split())) for offsets in store.get("first_words", word) or ()]
-
-
-def _read_record(store: Store | WriteBuffer, entries_with_messages: int, template_id: str) -> TemplateRecord:
-    slug, source, type_, pieces, is_tail, is_bare_type = store.get("templates", template_id)
-    pieces = tuple(Placeholder(*piece) if isinstance(piece, list) else piece for piece in pieces)
-    counts = [store.get("message_words", piece) or math.inf for piece in pieces if isinstance(piece, str)]
-    information = tuple(round(math.log(1 + entries_with_messages / count), 1) for count in counts)
-    return TemplateRecord(template_id, slug, source, type_, pieces, is_tail, is_bare_type, information)
+    def _read_record(self, template_id: str) -> TemplateRecord:
+        slug, source, type_, pieces, is_tail, is_bare_type = self._store.get("templates", template_id)
+        pieces = tuple(Placeholder(*piece) if isinstance(piece, list) else piece for piece in pieces)
+        counts = [self._store.get("message_words", piece) or math.inf for piece in pieces if isinstance(piece, str)]
+        information = tuple(round(math.log(1 + self._entries / count), 1) for count in counts)
+        return TemplateRecord(template_id, slug, source, type_, pieces, is_tail, is_bare_type, information)
 
 
 def count_messages(buffer: WriteBuffer, slug: str, messages: Sequence[str], step: int = 1) -> None:
@@ -142,17 +142,24 @@ def count_messages(buffer: WriteBuffer, slug: str, messages: Sequence[str], step
 def _rows(messages: Sequence[str]) -> Iterator[tuple[Template, tuple[Piece, ...], bool, bool]]:
     """Yield (template, pieces, is_tail, is_bare_type) for whole messages and then for their tails."""
     tails: dict[tuple[Piece, ...], Template] = {}
-    for message in messages:
-        with contextlib.suppress(TemplateError):
-            template = compile_template(message)
-            pieces = _closed(template.pieces)
-            if pieces:
-                yield template, pieces, False, False
-            else:
-                yield from ((template, (name,), False, True) for name in _type_names(template))
-            for tail in _tails(template):
-                tails.setdefault(tail, template)
+    for template in filter(None, map(_compile, messages)):
+        pieces = _closed(template.pieces)
+        if pieces:
+            yield template, pieces, False, False
+        else:
+            yield from ((template, (name,), False, True) for name in _type_names(template))
+        for tail in _tails(template):
+            tails.setdefault(tail, template)
     yield from ((template, tail, True, False) for tail, template in tails.items())
+
+
+def _compile(message: str) -> Template | None:
+    from kb.templates.template import TemplateError, compile_template
+
+    try:
+        return compile_template(message)
+    except TemplateError:
+        return None
 
 
 def _anchors(pieces: Sequence[Piece]) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
@@ -163,18 +170,16 @@ def _anchors(pieces: Sequence[Piece]) -> list[tuple[tuple[int, ...], tuple[str, 
     variants: list[tuple[int, tuple[int, ...], tuple[str, ...]]] = [(0, (), ())]
     numbers = 0
     for piece in pieces:
-        if isinstance(piece, Placeholder) and piece.type in OPEN_TYPES:
-            break
-        is_word = isinstance(piece, str) and not piece.isdigit()
-        numbers = 0 if is_word or (isinstance(piece, Placeholder) and piece.type not in ("int", "num")) else numbers + 1
-        advanced = [(position + 1, offsets, words) for position, offsets, words in variants]
-        if is_word:
-            variants = [
-                (position + 1, (*offsets, position), (*words, str(piece))) for position, offsets, words in variants
-            ]
+        if isinstance(piece, str) and not piece.isdigit():
+            numbers = 0
+            variants = [(position + 1, (*offsets, position), (*words, piece)) for position, offsets, words in variants]
             if len(variants[0][1]) == _ANCHOR_WORDS:
                 break
+        elif isinstance(piece, Placeholder) and piece.type in OPEN_TYPES:
+            break
         else:
+            numbers = numbers + 1 if isinstance(piece, str) or piece.type in ("int", "num") else 0
+            advanced = [(position + 1, offsets, words) for position, offsets, words in variants]
             variants = advanced + (variants if 1 < numbers < 4 else [])
     return list(dict.fromkeys((offsets, words) for _, offsets, words in variants if words))
 
@@ -211,12 +216,8 @@ def _unnamed(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
 
 def _closed(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
     """Return the pieces without open placeholders at either end, which match anything."""
-    closed = [at for at, piece in enumerate(pieces) if not _is_open(piece)]
+    closed = [at for at, piece in enumerate(pieces) if isinstance(piece, str) or piece.type not in OPEN_TYPES]
     return tuple(pieces[closed[0] : closed[-1] + 1]) if closed else ()
-
-
-def _is_open(piece: Piece) -> bool:
-    return isinstance(piece, Placeholder) and piece.type in OPEN_TYPES
 
 
 def _type_names(template: Template) -> list[str]:
@@ -228,9 +229,7 @@ def _type_names(template: Template) -> list[str]:
 def _tails(template: Template) -> Iterator[tuple[Piece, ...]]:
     """Yield what follows each clause of the message if it has enough words to differ from other messages."""
     body = template.source.partition(": ")[2]
-    for end in _CLAUSE_END.finditer(body):
-        with contextlib.suppress(TemplateError):
-            pieces = _closed(compile_template(body[end.end() :]).pieces)
-            words = sum(isinstance(piece, str) for piece in pieces)
-            if words >= _MIN_TAIL_WORDS and len(pieces) < len(template.pieces):
-                yield pieces
+    for tail in (_compile(body[end.end() :]) for end in _CLAUSE_END.finditer(body)):
+        pieces = _closed(tail.pieces) if tail else ()
+        if sum(isinstance(piece, str) for piece in pieces) >= _MIN_TAIL_WORDS and len(pieces) < len(template.pieces):
+            yield pieces

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from kb.index.storage import Store, WriteBuffer
+from kb.text.lazy_regex import lazy_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ __all__ = [
     "entry_texts",
 ]
 
-TABLES = ("entry_terms", "document_frequency")
+TABLES = ("document_frequency",)
 
 SATURATION = 12.0
 """BM25's k1. It is high, so a title alone reaches a quarter of the maximum weight of a term."""
@@ -52,7 +52,7 @@ _NORM_OFFSET = 10.0
 
 _MAX_CACHED_ENTRIES = 1_000
 _MAX_CACHED_TERMS = 100_000
-_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
+_PLACEHOLDER = lazy_pattern(r"\{[^{}]*\}")
 
 
 class EntryTerms(NamedTuple):
@@ -101,11 +101,15 @@ class TermVectors:
     """Reads the terms of entries and the statistics of all terms."""
 
     def __init__(self, store: Store, size: int) -> None:
-        self.idf = lru_cache(_MAX_CACHED_TERMS)(partial(_read_idf, store, size))
+        self._store, self._size = store, size
+        self.idf = lru_cache(_MAX_CACHED_TERMS)(self._read_idf)
         """Returns the inverse document frequency of a term in nats, as in BM25; a term that no entry contains has the highest."""
-        self._entry = lru_cache(_MAX_CACHED_ENTRIES)(partial(_read_entry, store, self.idf))
-        self.document_frequency = lru_cache(_MAX_CACHED_TERMS)(partial(_read_frequency, store))
-        """Returns the number of entries that contain a term."""
+        self._entry = lru_cache(_MAX_CACHED_ENTRIES)(self._read_entry)
+
+    def document_frequency(self, term: str) -> int:
+        """Return the number of entries that contain a term."""
+        count: int = self._store.get("document_frequency", term) or 0
+        return count
 
     def message_idf(self, word: str) -> float:
         """Return the inverse document frequency, among messages, of a word of an error message."""
@@ -119,25 +123,18 @@ class TermVectors:
         """Return the titles, aliases and messages of an entry."""
         return self._entry(slug)[1]
 
+    def _read_idf(self, term: str) -> float:
+        count = self.document_frequency(term)
+        return math.log(1 + (self._size - count + 0.5) / (count + 0.5))
 
-def _read_frequency(store: Store, term: str) -> int:
-    count: int = store.get("document_frequency", term) or 0
-    return count
+    def _read_entry(self, slug: str) -> tuple[dict[str, float], Phrases]:
+        vector, rows = self._store.get("entry_terms", slug)
+        return vector, Phrases([Phrase(field, self._norm(field, terms), terms) for field, terms in rows])
 
-
-def _read_idf(store: Store, size: int, term: str) -> float:
-    count = _read_frequency(store, term)
-    return math.log(1 + (size - count + 0.5) / (count + 0.5))
-
-
-def _read_entry(store: Store, idf: Callable[[str], float], slug: str) -> tuple[dict[str, float], Phrases]:
-    def norm(field: str, terms: Sequence[str]) -> float:
+    def _norm(self, field: str, terms: Sequence[str]) -> float:
         if field == "message":
-            return sum(idf(MESSAGE_PREFIX + term) ** 2 for term in terms)
-        return math.sqrt(_NORM_OFFSET + sum(idf(term) ** 2 for term in terms))
-
-    vector, rows = store.get("entry_terms", slug)
-    return vector, Phrases([Phrase(field, norm(field, terms), terms) for field, terms in rows])
+            return sum(self.message_idf(term) ** 2 for term in terms)
+        return math.sqrt(_NORM_OFFSET + sum(self.idf(term) ** 2 for term in terms))
 
 
 def entry_texts(entry: Entry) -> Iterator[tuple[str, str]]:

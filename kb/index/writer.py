@@ -14,7 +14,7 @@ from kb.corpus.ledger import Ledgers
 from kb.documents.making import make_document, make_summary
 from kb.index import spelling, template_index, term_vectors
 from kb.index.fulltext import FOLDER, write_fulltext
-from kb.index.reader import META_KEY, STORE, TABLES, Index, Meta
+from kb.index.reader import META_KEY, STORE, Index, Meta
 from kb.index.storage import WriteBuffer, write_store
 
 __all__ = ["SlugConflictError", "write_generation"]
@@ -22,6 +22,8 @@ __all__ = ["SlugConflictError", "write_generation"]
 
 _ENTRY_TABLES = ("documents", "summaries", "sources", "entry_terms")
 """The tables with one row for each entry."""
+
+_TABLES = ("meta", "redirects", *_ENTRY_TABLES, *template_index.TABLES, *term_vectors.TABLES, *spelling.TABLES)
 
 
 class SlugConflictError(Exception):
@@ -43,7 +45,7 @@ def write_generation(
     `manifest` says which files the index is made of. `has_slug_conflict` says that an entry was left out because another
     has its slug. Raises `SlugConflictError` if a change reveals one; the folder is of no use then.
     """
-    buffer = WriteBuffer(TABLES, previous.store if previous else None)
+    buffer = WriteBuffer(_TABLES, previous.store if previous else None)
     meta = previous.meta if previous else Meta()
     for slug in removed:
         meta = _count(buffer, slug, meta, -1)

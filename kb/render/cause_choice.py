@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kb.text.languages import LANGUAGES
+from kb.text.lazy_regex import lazy_pattern
 from kb.text.scripts import is_han
 
 TYPE_CHECKING = False
@@ -22,16 +23,16 @@ __all__ = ["CauseChoice", "choose_case", "choose_cause"]
 MIN_SCORE = 2.0
 MIN_LEAD = 1.0
 
-_CODE_SPAN = re.compile(r"``? ?(.+?) ?``?(?!`)")
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,}")
-_OUTPUT_WORD = re.compile(r"[A-Za-z_][\w.:]*\w")
-_LABEL_WORD = re.compile(r"[a-z]{4,}")
+_CODE_SPAN = lazy_pattern(r"``? ?(.+?) ?``?(?!`)")
+_IDENTIFIER = lazy_pattern(r"[A-Za-z_]\w{2,}")
+_OUTPUT_WORD = lazy_pattern(r"[A-Za-z_][\w.:]*\w")
+_LABEL_WORD = lazy_pattern(r"[a-z]{4,}")
 _SIZE = r"(?P<size>\d+(?:\.\d+)? ?(?P<unit>[KMGT]i?B)\b[^\n\d]{0,12})?"
-_DEVICE = re.compile(r"\b(?:cpu|(?:cuda|mps|npu|xpu)(?::\d+)?)(?![\w:])")
-_UNIT = re.compile(r"\b[KMGT]i?B\b")
-_VERSION = re.compile(r"\btorch(?:==|[ -])v?(\d+\.\d+)", re.IGNORECASE)
-_FRAME = re.compile(r'^\s*File "[^"\n]*", line \d+(?:, in .*)?\n?.*$', re.MULTILINE)
-_DISTINCTIVE = re.compile(r"[a-z][A-Z]|\w_\w|^[A-Z]\w+[A-Z]")
+_DEVICE = lazy_pattern(r"\b(?:cpu|(?:cuda|mps|npu|xpu)(?::\d+)?)(?![\w:])")
+_UNIT = lazy_pattern(r"\b[KMGT]i?B\b")
+_VERSION = lazy_pattern(r"\btorch(?:==|[ -])v?(\d+\.\d+)", re.IGNORECASE)
+_FRAME = lazy_pattern(r'^\s*File "[^"\n]*", line \d+(?:, in .*)?\n?.*$', re.MULTILINE)
+_DISTINCTIVE = lazy_pattern(r"[a-z][A-Z]|\w_\w|^[A-Z]\w+[A-Z]")
 _MIN_SPAN = 4
 """Characters that a code span of a cause needs, because shorter ones are in most pastes."""
 _MAX_PASTE = 100_000

@@ -6,7 +6,6 @@ and the pattern of the entry matches in one place.
 
 from __future__ import annotations
 
-import textwrap
 from typing import NamedTuple
 
 TYPE_CHECKING = False
@@ -72,6 +71,8 @@ def _in_paste(edit: EditDocument, answer: Answer, context: CrashContext | None) 
 
 def _in_program(edit: EditDocument, answer: Answer, context: CrashContext) -> OwnLine | None:
     """Return the change of the lines of the expression that failed, which has to be what matches."""
+    from textwrap import dedent
+
     from kb.templates.code_change import change_code, compile_pattern
 
     expression = context.expression
@@ -81,7 +82,7 @@ def _in_program(edit: EditDocument, answer: Answer, context: CrashContext) -> Ow
     change = change_code(pattern, lines, values, (expression.start, expression.end))
     if change is None or not _fits(edit, change, context):
         return None
-    both = textwrap.dedent(f"{lines}\n{change.code}").split("\n")
+    both = dedent(f"{lines}\n{change.code}").split("\n")
     count = len(expression.lines)
     return OwnLine(expression.file, expression.line, tuple(both[:count]), tuple(both[count:]), edit["case"])
 

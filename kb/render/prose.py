@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 
 from kb.render.terminal import wrap
+from kb.text.lazy_regex import lazy_pattern
 
 __all__ = ["blocks", "plain", "prose_lines", "sentence"]
 
-_LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
-_BOLD = re.compile(r"(?<![0-9])\*\*|\*\*(?![0-9])")
+_LINK = lazy_pattern(r"\[([^\]]+)\]\(([^)]+)\)")
+_BOLD = lazy_pattern(r"(?<![0-9])\*\*|\*\*(?![0-9])")
 """The marks of bold text; those of a power, as in 2**24, are text."""
 
 

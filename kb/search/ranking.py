@@ -104,7 +104,7 @@ class _Comparison:
             tuple(shared),
             sum(self._importance[term] for term in shared) / (self._total or 1.0),
             model().popularity.get(slug, 0),
-            self._index.kind(slug) in ("silent", "symptom"),
+            self._index.summary(slug)["kind"] in ("silent", "symptom"),
             self._has_errors,
         )
 

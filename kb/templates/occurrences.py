@@ -36,8 +36,10 @@ def matches_beginning(pieces: Sequence[Piece], tokens: Sequence[Token]) -> bool:
     segments = _segments(pieces)
     if not segments:
         return bool(tokens) or not pieces
-    if not segments[0].gaps and match(segments[0].pieces, tokens, 0) is None:
-        return False
+    if not segments[0].gaps:
+        begins = match(segments[0].pieces, tokens, 0) is not None
+        if not begins or len(segments) == 1:
+            return begins
     ends = _ends(segments, tokens)
     return bool(_join({0: 0}, ends, tokens, segments[0].gaps)) if segments[0].gaps else 0 in ends
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
 from kb.cli.common import Failure, Style, language, make_parser, ready_index
 from kb.render.terminal import size
 from kb.search.lookup import lookup
+from kb.text.lazy_regex import lazy_pattern
 
 if TYPE_CHECKING:
     from kb.index.reader import Index
@@ -23,7 +23,7 @@ _MAX_BYTES = 1 << 20
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """The byte order marks of a log that PowerShell wrote."""
 
-_PATH = re.compile(r"(~|\.{0,2})/[^\s:]+|[^\s:]+\.(txt|log|out|err)")
+_PATH = lazy_pattern(r"(~|\.{0,2})/[^\s:]+|[^\s:]+\.(txt|log|out|err)")
 """A word that probably means a file. It is looked up all the same, because `torch.log` may be a function."""
 
 

@@ -151,14 +151,15 @@ def alias_unanswered(entry: Entry, corpus: Corpus) -> Iterator[Finding]:
 
     A name counts as a library's when it begins as `torch.` or `np.` does, or when some entry has it in `apis`. One that is on the page is enough.
     """
-    line = line_of(entry, "aliases:")
-    page = {word.lower() for word in _WORD.findall(_page(entry))}
-    for lang in LANGUAGES:
-        for alias in entry.aliases[lang]:
-            named = [name for name in _CODE_NAME.findall(alias) if _is_api(name, corpus)]
-            known = {word.lower() for word in _WORD.findall(alias)} & corpus.api_names
-            if named and not (known | {name.rpartition(".")[2].lower() for name in named}) & page:
-                yield line, f"the alias {alias!r} names {named[0]}, the page does not; answer it or drop the alias"
+    for alias in [alias for lang in LANGUAGES for alias in entry.aliases[lang]]:
+        named = [name for name in _CODE_NAME.findall(alias) if _is_api(name, corpus)]
+        if not named:
+            continue
+        known = {word.lower() for word in _WORD.findall(alias)} & corpus.api_names
+        page = {word.lower() for word in _WORD.findall(_page(entry))}
+        if not (known | {name.rpartition(".")[2].lower() for name in named}) & page:
+            what = f"the alias {alias!r} names {named[0]}, the page does not; answer it or drop the alias"
+            yield line_of(entry, "aliases:"), what
 
 
 @rule("KB069", "A message is answered by a sentence or a program of the page.")
