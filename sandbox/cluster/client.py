@@ -31,9 +31,10 @@ from sandbox.cluster.app import (
 )
 from sandbox.cluster.messages import Batch, MessageError, decode_outcomes, encode_batch
 from sandbox.model import Outcome, Program, SandboxError
+from sandbox.redis_address import why_refused
 from sandbox.scheduler import Isolation, OnOutcome
 
-__all__ = ["AWAY", "START_SECONDS", "ClusterError", "offers", "run"]
+__all__ = ["AWAY", "START_SECONDS", "ClusterError", "not_reached", "offers", "run"]
 
 MAX_KILLS = 2
 """How often a batch may kill the process that runs it before it is refused."""
@@ -123,7 +124,13 @@ def _offers(app: Celery) -> list[Queue]:
     try:
         return live_queues(redis_client(app))
     except AWAY as error:
-        raise ClusterError(f"the broker cannot be reached: {error}") from error
+        raise ClusterError(not_reached(error)) from error
+
+
+def not_reached(error: BaseException) -> str:
+    """Return in one line why the broker did not answer: it refuses this address, or is not there."""
+    reason = why_refused(error)
+    return f"the broker {reason}" if reason else f"the broker cannot be reached: {error}"
 
 
 def _only_version(app: Celery, device: str, environment: str) -> str:
@@ -189,7 +196,7 @@ class _Session:
             for pending in batches:
                 self._queue_batch(pending)
         except AWAY as error:
-            raise ClusterError(f"the broker cannot be reached: {error}") from error
+            raise ClusterError(not_reached(error)) from error
 
     def wait(self, cancel: threading.Event) -> None:
         """Report the outcomes as they come back until none is missing, or for `patience` seconds nobody has worked on any."""
