@@ -29,7 +29,14 @@ from sandbox.cluster.app import (
     started_key,
     wanted_key,
 )
-from sandbox.cluster.messages import Batch, MessageError, decode_outcomes, encode_batch
+from sandbox.cluster.messages import (
+    Answer,
+    Batch,
+    MessageError,
+    decode_answer,
+    decode_outcomes,
+    encode_batch,
+)
 from sandbox.model import Outcome, Program, SandboxError
 from sandbox.redis_address import why_refused
 from sandbox.scheduler import Isolation, OnOutcome
@@ -250,27 +257,36 @@ class _Session:
         self._pending[task_id] = replace(pending, number=self._sent, overtaken=None)
 
     def _take_results(self) -> None:
-        for task_id, meta in self._app.backend.get_many(list(self._pending), interval=0, max_iterations=1):
-            pending = self._pending.get(task_id)
-            if pending is None or meta["status"] not in READY_STATES:
+        ids = list(self._pending)
+        answers = redis_client(self._app).mget(map(self._app.backend.get_key_for_task, ids))
+        for task_id, answer in zip(ids, answers, strict=True):
+            if answer is None:
                 continue
-            self._note_sign(pending.number)
-            if meta["status"] == SUCCESS:
-                self._take_outcomes(pending, meta["result"])
-            elif type(meta["result"]).__name__ == "WorkerLostError" and pending.kills + 1 < MAX_KILLS:
-                pending.kills += 1
-                self._queue_batch(pending)
-            else:
-                self._report(pending, "refused", f"the worker could not run it: {_named(meta['result'])}")
-            self._drop(task_id)
-            self._app.backend.forget(task_id)
+            pending = self._pending[task_id]
+            try:
+                is_ready = self._take_answer(pending, decode_answer(answer))
+            except MessageError as error:
+                is_ready = True
+                self._report(pending, "refused", f"a worker answered in another form: {error}")
+            if is_ready:
+                self._drop(task_id)
+                self._app.backend.forget(task_id)
 
-    def _take_outcomes(self, pending: _Pending, result: object) -> None:
-        try:
-            outcomes = decode_outcomes(result, pending.batch)
-        except MessageError as error:
-            self._report(pending, "refused", f"a worker answered in another form: {error}")
-            return
+    def _take_answer(self, pending: _Pending, answer: Answer) -> bool:
+        """Report how a batch came out, or send it again; return whether it has come to an end. Raises `MessageError`."""
+        if answer.state not in READY_STATES:
+            return False
+        self._note_sign(pending.number)
+        if answer.state == SUCCESS:
+            self._take_outcomes(pending, decode_outcomes(answer.result, pending.batch))
+        elif answer.error == "WorkerLostError" and pending.kills + 1 < MAX_KILLS:
+            pending.kills += 1
+            self._queue_batch(pending)
+        else:
+            self._report(pending, "refused", f"the worker could not run it: {answer.error}: {answer.text[:300]}")
+        return True
+
+    def _take_outcomes(self, pending: _Pending, outcomes: Sequence[Outcome]) -> None:
         if any(outcome.ended == "cancelled" for outcome in outcomes):
             self._queue_batch(pending)  # its worker found that a broker without memory wants nothing any more
             return
@@ -338,7 +354,3 @@ class _Session:
     def _tell(self, index: int, outcome: Outcome) -> None:
         self.outcomes[index] = outcome
         self._on_outcome(index, outcome)
-
-
-def _named(error: object) -> str:
-    return f"{type(error).__name__}: {str(error)[:300]}"
