@@ -25,6 +25,7 @@ __all__ = [
     "output_key",
     "redis_client",
     "started_key",
+    "waiting_key",
     "wanted_key",
 ]
 
@@ -106,6 +107,11 @@ def redis_client(app: Celery) -> Redis:
     """Return the connection of the result store, for the few keys that are not Celery's."""
     client: Any = app.backend.client
     return client  # type: ignore[no-any-return] # Celery has no types
+
+
+def waiting_key(queue: str, priority: int) -> str:
+    """Return the key of the list in which kombu keeps the messages of a queue with that priority, a multiple of three above 0."""
+    return f"{queue}\x06\x16{priority}"
 
 
 def wanted_key(batch: str) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal
+from typing import Any, Literal
 
 from celery import Celery
 from celery.states import READY_STATES, SUCCESS
@@ -27,6 +28,7 @@ from sandbox.cluster.app import (
     make_app,
     redis_client,
     started_key,
+    waiting_key,
     wanted_key,
 )
 from sandbox.cluster.messages import (
@@ -227,12 +229,22 @@ class _Session:
         return time.monotonic() - self._last_sign
 
     def close(self) -> None:
-        """Tell the workers that nobody waits for what has not come back, and leave the broker."""
+        """Tell the workers that nobody waits for what has not come back, take back what they have not taken, and leave the broker."""
         with contextlib.suppress(*AWAY):
             if self._pending:
                 redis_client(self._app).delete(*map(wanted_key, self._pending))
+                self._take_back()
         self._connection.release()
         self._app.close()
+
+    def _take_back(self) -> None:
+        """Remove from the queue what is pending, because a queue that no worker takes from would keep it for ever."""
+        redis = redis_client(self._app)
+        key = waiting_key(self._queue, _READERS_FIRST)
+        messages: Any = redis.lrange(key, 0, -1)
+        for message in messages:
+            if json.loads(message)["headers"].get("id") in self._pending:
+                redis.lrem(key, 1, message)
 
     def _queue_batch(self, pending: _Pending) -> None:
         limit = pending.batch.seconds + START_SECONDS
