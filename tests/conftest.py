@@ -17,7 +17,7 @@ import hypothesis
 import pytest
 
 from tests.entry_factory import EntryFactory, entry_text
-from tests.redis_server import Broker
+from tests.redis_server import Broker, TlsBroker
 
 REPOSITORY = Path(__file__).parent.parent
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -123,6 +123,16 @@ def no_shipped_entries(monkeypatch, tmp_path):
 def broker(tmp_path):
     """A Redis of the test's own, which it may stop and start again."""
     started = Broker(tmp_path)
+    try:
+        yield started
+    finally:
+        started.stop()
+
+
+@pytest.fixture
+def tls_broker(tmp_path):
+    """One that speaks TLS."""
+    started = TlsBroker(tmp_path)
     try:
         yield started
     finally:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 from redis import Redis, RedisError
 
@@ -33,9 +34,9 @@ class Broker:
         self.start()
 
     def start(self):
-        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--requirepass", self.password]
+        options = ["--bind", "127.0.0.1", "--save", "", "--requirepass", self.password]
         self._process = subprocess.Popen(
-            ["redis-server", *options],
+            ["redis-server", *self._port_options(), *options],
             cwd=self._folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -57,9 +58,64 @@ class Broker:
                 "the workers answer",
             )
 
+    def _port_options(self):
+        return ["--port", str(self.port)]
+
     def _answers(self):
         with contextlib.suppress(RedisError):
             return self.client.ping()
+
+
+class TlsBroker(Broker):
+    """One that speaks TLS alone and asks clients for a certificate, both signed by an authority that the test makes. `stranger` is a certificate of nobody."""
+
+    def __init__(self, folder):
+        self.port = free_port()
+        self.password = "p@ss/wo:rd#1?%"
+        make_certificates(folder)
+        self._files = {name: folder / f"{name}.pem" for name in ("authority", "server", "server-key", "stranger")}
+        self.stranger = self._files["stranger"]
+        self.url = self.address()
+        self.client = Redis.from_url(self.url, socket_timeout=5, socket_connect_timeout=5)
+        self._folder = folder
+        self.start()
+
+    def address(self, password=None, authority=None):
+        """The address with another password or another authority to trust."""
+        parameters = {
+            "ssl_ca_certs": authority or self._files["authority"],
+            "ssl_certfile": self._files["server"],
+            "ssl_keyfile": self._files["server-key"],
+        }
+        secret = quote(password or self.password, safe="")
+        return f"rediss://:{secret}@127.0.0.1:{self.port}/0?{urlencode(parameters)}"
+
+    def _port_options(self):
+        options = {
+            "port": 0,
+            "tls-port": self.port,
+            "tls-cert-file": self._files["server"],
+            "tls-key-file": self._files["server-key"],
+            "tls-ca-cert-file": self._files["authority"],
+            "tls-auth-clients": "yes",
+        }
+        return [word for name, value in options.items() for word in (f"--{name}", str(value))]
+
+
+def make_certificates(folder):
+    """Write an authority, a certificate for 127.0.0.1 that it has signed, and one that nobody has, with their keys."""
+    new = ["openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+    commands = [
+        [*new, "-x509", "-subj", f"/CN={name}", "-keyout", f"{name}-key.pem", "-out", f"{name}.pem"]
+        for name in ("authority", "stranger")
+    ]
+    (folder / "names").write_text("subjectAltName=IP:127.0.0.1", "utf-8")
+    commands += [
+        [*new, "-subj", "/CN=server", "-keyout", "server-key.pem", "-out", "request.pem"],
+        "openssl x509 -req -in request.pem -CA authority.pem -CAkey authority-key.pem -CAcreateserial -days 2 -extfile names -out server.pem".split(),
+    ]
+    for command in commands:
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
 
 class WorkerProcess:

@@ -70,8 +70,10 @@ def _make_services(app: Flask) -> Services:
 def _make_metrics(redis: str) -> Metrics:
     if not redis:
         return Metrics()
+    from webapp.redis_store import require_admission
     from webapp.shared_metrics import SharedMetrics
 
+    require_admission(redis)
     return SharedMetrics(redis)
 
 

@@ -31,7 +31,7 @@ from sandbox.cluster.app import (
     wanted_key,
 )
 from sandbox.cluster.client import AWAY, START_SECONDS
-from sandbox.cluster.messages import Batch, MessageError, decode_event, encode_batch
+from sandbox.cluster.messages import Batch, MessageError, decode_answer, decode_event, encode_batch
 from webapp.jobs import ABANDONED_SECONDS, MAX_QUEUED, Busy, Job, JobEvents, State, Unavailable
 from webapp.redis_store import connect
 
@@ -239,14 +239,23 @@ def _state(
     if len(endings) == programs:
         return "done"
     if result is not None:  # the worker has come to an end that no program of the job tells of
-        if json.loads(result).get("status") == FAILURE:
-            log.error("a worker could not run a job: %s", str(json.loads(result).get("result"))[:300])
+        _log_failure(result)
         return "failed"
     if not is_wanted:
         return "cancelled"
     if is_started:
         return "running" if is_alive else "failed"
     return "queued"
+
+
+def _log_failure(result: bytes) -> None:
+    try:
+        answer = decode_answer(result)
+    except MessageError as error:
+        log.error("a worker answered in another form: %s", error)  # noqa: TRY400 - one line says it
+        return
+    if answer.state == FAILURE:
+        log.error("a worker could not run a job: %s: %s", answer.error, answer.text[:300])
 
 
 def _job_key(job_id: str) -> str:

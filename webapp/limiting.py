@@ -14,7 +14,7 @@ from limits.storage import MemoryStorage, RedisStorage, Storage
 from limits.strategies import MovingWindowRateLimiter
 from werkzeug.exceptions import ServiceUnavailable, TooManyRequests
 
-from webapp.settings import SettingError
+from webapp.settings import SettingError, redis_address
 
 __all__ = ["RateLimiter", "client_key"]
 
@@ -77,11 +77,12 @@ def client_key(address: str) -> str:
 def _storage(redis: str) -> Storage:
     if not redis:
         return MemoryStorage()
-    if not redis.startswith(("redis://", "rediss://")):
-        raise SettingError(f"KB_REDIS={redis}: write redis://:password@host:6379/0")
     try:
         return RedisStorage(
-            redis, wrap_exceptions=True, socket_timeout=_REDIS_SECONDS, socket_connect_timeout=_REDIS_SECONDS
+            redis_address(redis),
+            wrap_exceptions=True,
+            socket_timeout=_REDIS_SECONDS,
+            socket_connect_timeout=_REDIS_SECONDS,
         )
     except ConfigurationError as error:
         raise SettingError(f"KB_REDIS: {error}; pip install 'kb-torch[cluster]'") from None

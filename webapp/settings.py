@@ -7,7 +7,9 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["MAX_TEXT_BYTES", "SETTINGS", "Setting", "SettingError", "from_environment", "table"]
+from sandbox.redis_address import AddressError, check_address
+
+__all__ = ["MAX_TEXT_BYTES", "SETTINGS", "Setting", "SettingError", "from_environment", "redis_address", "table"]
 
 PREFIX = "KB_WEB_"
 _BOOLEANS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off", ""), False)
@@ -110,6 +112,14 @@ def _parse(setting: Setting, value: str | None) -> str | int | float | bool:
     if number is None or not setting.minimum <= number < float("inf"):
         raise SettingError(f"{setting.variable}={value}: write a number from {setting.minimum} on")
     return number
+
+
+def redis_address(url: str) -> str:
+    """Return the address in KB_REDIS. Raises SettingError, without the address, for one that cannot be used."""
+    try:
+        return check_address(url)
+    except AddressError as error:
+        raise SettingError(f"KB_REDIS: {error}") from None
 
 
 def table() -> str:

@@ -73,7 +73,8 @@ def judge(
 ) -> Verdict:
     """Return the verdict on a case with every fault; mutants, changes and the look-up are judged only where repro and fix have none.
 
-    `may_warn` says that the entry is exempt from the rule that a fix emits no warning.
+    `may_warn` says that the entry is exempt from the rule that a fix emits no warning. What this release warns of has an entry of its own, so of a silent
+    pitfall or a symptom the traceback alone is looked up then.
     """
     templates = [compile_template(message.text) for message in entry.messages]
     faults = [*_repro_faults(entry, case, repro, templates), *_fix_faults(case, fix, may_warn)]
@@ -82,7 +83,8 @@ def judge(
             check = _negated_faults if mutant.kind == "negated" else _restored_faults
             faults += ((case.fix.line + mutant.about - 1, what) for what in check(entry, mutant, outcome, templates))
     if not faults:
-        answer = lookup(excerpt(repro.stderr, _LOOKED_UP), index=index)
+        printed = _traceback(repro.stderr) if may_warn and entry.kind in PROVED_BY_ASSERT else repro.stderr
+        answer = lookup(excerpt(printed, _LOOKED_UP), index=index)
         faults += ((case.repro.line, what) for what in _lookup_faults(entry, answer))
         faults += _edit_faults(entry, case, repro, edited, templates, answer)
     return Verdict(case, "failed" if faults else "passed", tuple(faults), outcomes={"repro": repro, "fix": fix})
@@ -269,6 +271,11 @@ def _fails_at(mutant: Mutant, outcome: sandbox.Outcome) -> bool:
         and frame.function == "<module>"
         and any(_covers(*lines, frame) for lines in mutant.asserts)
     )
+
+
+def _traceback(stderr: str) -> str:
+    """Return the last traceback, or all where there is none."""
+    return stderr[max(stderr.rfind("Traceback (most recent call last):"), 0) :]
 
 
 def _lookup_faults(entry: Entry, answer: Answer) -> Iterator[str]:

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from celery import Celery
 from redis import Redis
 
+from sandbox.redis_address import check_address
+
 __all__ = [
     "HEARTBEAT",
     "QUEUES",
@@ -23,6 +25,7 @@ __all__ = [
     "output_key",
     "redis_client",
     "started_key",
+    "waiting_key",
     "wanted_key",
 ]
 
@@ -42,8 +45,9 @@ def make_app(broker: str, *, redeliver_after: int = REDELIVER_AFTER) -> Celery:
     """Return an application for the broker at that `redis://` or `rediss://` address, which may hold a password.
 
     A batch is acknowledged when it has ended, so a worker that dies loses nothing. A worker takes one batch at a time. Only JSON is read: a message in
-    another form, such as pickle, is refused before anything in it is used.
+    another form, such as pickle, is refused before anything in it is used. Raises `AddressError`.
     """
+    check_address(broker)
     app = Celery("kb", broker=broker, backend=broker, set_as_current=False)
     seconds_to_answer = 5.0  # of Redis; no call waits for ever
     app.conf.update(
@@ -103,6 +107,11 @@ def redis_client(app: Celery) -> Redis:
     """Return the connection of the result store, for the few keys that are not Celery's."""
     client: Any = app.backend.client
     return client  # type: ignore[no-any-return] # Celery has no types
+
+
+def waiting_key(queue: str, priority: int) -> str:
+    """Return the key of the list in which kombu keeps the messages of a queue with that priority, a multiple of three above 0."""
+    return f"{queue}\x06\x16{priority}"
 
 
 def wanted_key(batch: str) -> str:

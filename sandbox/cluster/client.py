@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal
+from typing import Any, Literal
 
 from celery import Celery
 from celery.states import READY_STATES, SUCCESS
@@ -27,13 +28,22 @@ from sandbox.cluster.app import (
     make_app,
     redis_client,
     started_key,
+    waiting_key,
     wanted_key,
 )
-from sandbox.cluster.messages import Batch, MessageError, decode_outcomes, encode_batch
+from sandbox.cluster.messages import (
+    Answer,
+    Batch,
+    MessageError,
+    decode_answer,
+    decode_outcomes,
+    encode_batch,
+)
 from sandbox.model import Outcome, Program, SandboxError
+from sandbox.redis_address import why_refused
 from sandbox.scheduler import Isolation, OnOutcome
 
-__all__ = ["AWAY", "START_SECONDS", "ClusterError", "offers", "run"]
+__all__ = ["AWAY", "START_SECONDS", "ClusterError", "not_reached", "offers", "run"]
 
 MAX_KILLS = 2
 """How often a batch may kill the process that runs it before it is refused."""
@@ -123,7 +133,13 @@ def _offers(app: Celery) -> list[Queue]:
     try:
         return live_queues(redis_client(app))
     except AWAY as error:
-        raise ClusterError(f"the broker cannot be reached: {error}") from error
+        raise ClusterError(not_reached(error)) from error
+
+
+def not_reached(error: BaseException) -> str:
+    """Return in one line why the broker did not answer: it refuses this address, or is not there."""
+    reason = why_refused(error)
+    return f"the broker {reason}" if reason else f"the broker cannot be reached: {error}"
 
 
 def _only_version(app: Celery, device: str, environment: str) -> str:
@@ -189,7 +205,7 @@ class _Session:
             for pending in batches:
                 self._queue_batch(pending)
         except AWAY as error:
-            raise ClusterError(f"the broker cannot be reached: {error}") from error
+            raise ClusterError(not_reached(error)) from error
 
     def wait(self, cancel: threading.Event) -> None:
         """Report the outcomes as they come back until none is missing, or for `patience` seconds nobody has worked on any."""
@@ -213,12 +229,22 @@ class _Session:
         return time.monotonic() - self._last_sign
 
     def close(self) -> None:
-        """Tell the workers that nobody waits for what has not come back, and leave the broker."""
+        """Tell the workers that nobody waits for what has not come back, take back what they have not taken, and leave the broker."""
         with contextlib.suppress(*AWAY):
             if self._pending:
                 redis_client(self._app).delete(*map(wanted_key, self._pending))
+                self._take_back()
         self._connection.release()
         self._app.close()
+
+    def _take_back(self) -> None:
+        """Remove from the queue what is pending, because a queue that no worker takes from would keep it for ever."""
+        redis = redis_client(self._app)
+        key = waiting_key(self._queue, _READERS_FIRST)
+        messages: Any = redis.lrange(key, 0, -1)
+        for message in messages:
+            if json.loads(message)["headers"].get("id") in self._pending:
+                redis.lrem(key, 1, message)
 
     def _queue_batch(self, pending: _Pending) -> None:
         limit = pending.batch.seconds + START_SECONDS
@@ -243,27 +269,36 @@ class _Session:
         self._pending[task_id] = replace(pending, number=self._sent, overtaken=None)
 
     def _take_results(self) -> None:
-        for task_id, meta in self._app.backend.get_many(list(self._pending), interval=0, max_iterations=1):
-            pending = self._pending.get(task_id)
-            if pending is None or meta["status"] not in READY_STATES:
+        ids = list(self._pending)
+        answers = redis_client(self._app).mget(map(self._app.backend.get_key_for_task, ids))
+        for task_id, answer in zip(ids, answers, strict=True):
+            if answer is None:
                 continue
-            self._note_sign(pending.number)
-            if meta["status"] == SUCCESS:
-                self._take_outcomes(pending, meta["result"])
-            elif type(meta["result"]).__name__ == "WorkerLostError" and pending.kills + 1 < MAX_KILLS:
-                pending.kills += 1
-                self._queue_batch(pending)
-            else:
-                self._report(pending, "refused", f"the worker could not run it: {_named(meta['result'])}")
-            self._drop(task_id)
-            self._app.backend.forget(task_id)
+            pending = self._pending[task_id]
+            try:
+                is_ready = self._take_answer(pending, decode_answer(answer))
+            except MessageError as error:
+                is_ready = True
+                self._report(pending, "refused", f"a worker answered in another form: {error}")
+            if is_ready:
+                self._drop(task_id)
+                self._app.backend.forget(task_id)
 
-    def _take_outcomes(self, pending: _Pending, result: object) -> None:
-        try:
-            outcomes = decode_outcomes(result, pending.batch)
-        except MessageError as error:
-            self._report(pending, "refused", f"a worker answered in another form: {error}")
-            return
+    def _take_answer(self, pending: _Pending, answer: Answer) -> bool:
+        """Report how a batch came out, or send it again; return whether it has come to an end. Raises `MessageError`."""
+        if answer.state not in READY_STATES:
+            return False
+        self._note_sign(pending.number)
+        if answer.state == SUCCESS:
+            self._take_outcomes(pending, decode_outcomes(answer.result, pending.batch))
+        elif answer.error == "WorkerLostError" and pending.kills + 1 < MAX_KILLS:
+            pending.kills += 1
+            self._queue_batch(pending)
+        else:
+            self._report(pending, "refused", f"the worker could not run it: {answer.error}: {answer.text[:300]}")
+        return True
+
+    def _take_outcomes(self, pending: _Pending, outcomes: Sequence[Outcome]) -> None:
         if any(outcome.ended == "cancelled" for outcome in outcomes):
             self._queue_batch(pending)  # its worker found that a broker without memory wants nothing any more
             return
@@ -331,7 +366,3 @@ class _Session:
     def _tell(self, index: int, outcome: Outcome) -> None:
         self.outcomes[index] = outcome
         self._on_outcome(index, outcome)
-
-
-def _named(error: object) -> str:
-    return f"{type(error).__name__}: {str(error)[:300]}"

@@ -16,9 +16,11 @@ from jsonschema_rs import Draft202012Validator
 from sandbox.model import MIB, Ended, Frame, Limits, Outcome, Program, Raised
 
 __all__ = [
+    "Answer",
     "Batch",
     "Event",
     "MessageError",
+    "decode_answer",
     "decode_batch",
     "decode_event",
     "decode_outcomes",
@@ -31,6 +33,8 @@ _MAX_PROGRAMS = 256
 _MAX_SOURCE = MIB
 _MAX_TEXT = 4 * MIB
 _MAX_SECONDS = 3600
+_FAILED = ["FAILURE", "REVOKED"]
+"""The states in which Celery keeps an exception."""
 
 
 class MessageError(Exception):
@@ -48,6 +52,16 @@ class Event:
     stream: Literal["stdout", "stderr", "end"]
     text: str = ""
     outcome: Outcome | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What Celery keeps of a batch: `state` as Celery names it, `result` of one that succeeded, `error` and its `text` of one that failed."""
+
+    state: str
+    result: object = None
+    error: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +116,22 @@ def decode_outcomes(data: object, batch: Batch) -> list[Outcome]:
     if [row["name"] for row in rows] != [program.name for program in batch.programs]:
         raise MessageError("the result is not that of these programs")
     return [Outcome(**row | {"raised": _raised(row["raised"])}) for row in rows]
+
+
+def decode_answer(data: bytes) -> Answer:
+    """Return what Celery has kept of a batch, without a class that the text names. Raises `MessageError`."""
+    try:
+        row = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise MessageError(f"the answer is no JSON: {error}") from None
+    _checked(_answer_schema(), row, "answer")
+    result = row["result"]
+    if row["status"] not in _FAILED:
+        return Answer(row["status"], result)
+    words = result["exc_message"]
+    return Answer(
+        row["status"], error=result["exc_type"], text=" ".join(map(str, words if isinstance(words, list) else [words]))
+    )
 
 
 def encode_event(event: Event) -> str:
@@ -216,6 +246,20 @@ def _event_schema() -> Draft202012Validator:
             text=_text(),
             outcome=_or_none(_outcome()),
         )
+    )
+
+
+@cache
+def _answer_schema() -> Draft202012Validator:
+    failure = {"type": "object", "properties": {"exc_type": _text(200)}, "required": ["exc_type", "exc_message"]}
+    return Draft202012Validator(
+        {
+            "type": "object",
+            "properties": {"status": _text(100)},
+            "required": ["status", "result"],
+            "if": {"properties": {"status": {"enum": _FAILED}}},
+            "then": {"properties": {"result": failure}},
+        }
     )
 
 

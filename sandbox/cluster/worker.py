@@ -30,9 +30,11 @@ from sandbox.cluster.app import (
     started_key,
     wanted_key,
 )
+from sandbox.cluster.client import AWAY, ClusterError, not_reached
 from sandbox.cluster.messages import Batch, Event, decode_batch, encode_event, encode_outcomes
 from sandbox.environments import Installation
 from sandbox.model import Limits, Outcome, Program, SandboxError, Stream
+from sandbox.redis_address import why_refused
 from sandbox.scheduler import run
 
 __all__ = ["WorkerSettings", "add_task", "is_alive", "start_worker", "torch_version"]
@@ -65,7 +67,11 @@ class WorkerSettings:
 
 
 def start_worker(broker: str, settings: WorkerSettings) -> int:
-    """Work until a signal ends it; return the exit status. Raises `SandboxError` where the sandbox does not work or has no torch."""
+    """Work until a signal ends it; return the exit status. A broker that is away is waited for.
+
+    Raises `SandboxError` where the broker refuses the password or has a certificate that is not trusted, where the sandbox does not work or has no torch.
+    """
+    _require_admission(broker)
     labels = ["", *(installation.environment.label for installation in settings.environments)]
     version = torch_version(settings)
     queues = [Queue(version, settings.device, label).name for label in labels]
@@ -89,6 +95,15 @@ def start_worker(broker: str, settings: WorkerSettings) -> int:
     )
     worker.start()
     return int(worker.exitcode or 0)
+
+
+def _require_admission(broker: str) -> None:
+    with make_app(broker) as app:
+        try:
+            redis_client(app).ping()
+        except AWAY as error:
+            if why_refused(error):
+                raise ClusterError(not_reached(error)) from error
 
 
 def is_alive(broker: str) -> bool:

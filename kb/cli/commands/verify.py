@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import sandbox
+from kb.cli.broker import broker_address
 from kb.cli.common import (
     BOLD,
     GREEN,
@@ -64,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
         "--broker",
         default="",
         metavar="URL",
-        help="run on the workers of this Redis (see kb worker); --torch then says which of them",
+        help="run on the workers of this Redis, KB_BROKER for that of the variable (see kb worker); --torch then says which of them",
     )
     command.add_argument(
         "--jobs", type=int, default=0, metavar="N", help="workers side by side (default: one per core)"
@@ -85,6 +86,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Verify; return 0 only when something was proved and nothing failed, or nothing changed and every file is whole."""
+    broker = broker_address(arguments.broker) if arguments.broker else ""
     corpus = load()
     for fault in corpus.faults:
         print(fault, file=sys.stderr)
@@ -92,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not subjects:
         print(f"no entry's programs differ from {arguments.changed}", file=sys.stderr)
         return 1 if corpus.faults else 0
-    options = _options(arguments)
+    options = _options(arguments, broker)
     progress = _Progress(len(subjects))
     cancel = threading.Event()
     previous_handler = signal.signal(signal.SIGINT, lambda *_: cancel.set())
@@ -127,9 +129,9 @@ def _subjects(corpus: Corpus, arguments: argparse.Namespace) -> list[Runnable]:
     return runnables_named(corpus, slugs) if slugs else []
 
 
-def _options(arguments: argparse.Namespace) -> RunOptions:
+def _options(arguments: argparse.Namespace, broker: str) -> RunOptions:
     backend, python = arguments.backend, arguments.python
-    if not arguments.broker:
+    if not broker:
         backend, python = interpreter_options(arguments)
     elif python or arguments.image or arguments.runtime or arguments.trust_gpu or backend != "auto":
         raise Failure("with --broker the workers choose their sandbox; leave its options out", 2)
@@ -144,7 +146,7 @@ def _options(arguments: argparse.Namespace) -> RunOptions:
         image=arguments.image,
         bare=bool(arguments.torch),
         fail_fast=arguments.fail_fast,
-        broker=arguments.broker,
+        broker=broker,
         torch=arguments.torch or "",
     )
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 
 import sandbox
+from kb.cli.broker import VARIABLE, broker_address
 from kb.cli.common import Failure, add_sandbox_options, add_torch_option, interpreter_options, make_parser
 from kb.corpus.environments import known_environments
 from kb.corpus.loader import entry_folders
@@ -22,9 +22,9 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_argument(
         "--broker",
-        default=os.environ.get("KB_BROKER", ""),
+        default=VARIABLE,
         metavar="URL",
-        help="redis://[:PASSWORD@]HOST[:PORT]/DB, or rediss:// for TLS (default: $KB_BROKER)",
+        help="redis://[:PASSWORD@]HOST[:PORT]/DB, or rediss:// for TLS (default: what the variable KB_BROKER holds)",
     )
     command.add_argument(
         "--device", choices=("cpu", "cuda"), default="cpu", help="take batches for this device (default cpu)"
@@ -48,15 +48,14 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Work until a signal ends it."""
-    if not arguments.broker.startswith(("redis://", "rediss://")):
-        raise Failure("name the broker with --broker redis://HOST:PORT/0, or in KB_BROKER", 2)
+    broker = broker_address(arguments.broker)
     try:
         from sandbox.cluster.app import REDELIVER_AFTER
         from sandbox.cluster.worker import WorkerSettings, is_alive, start_worker
     except ImportError as error:
         raise Failure(f"{error}; workers need more packages: pip install 'kb-torch[sandbox,cluster]'") from None
     if arguments.ping:
-        return 0 if is_alive(arguments.broker) else 1
+        return 0 if is_alive(broker) else 1
     backend, python = interpreter_options(arguments)
     environments = []
     if not (python or arguments.image):  # whoever names one knows its packages
@@ -75,6 +74,6 @@ def run(arguments: argparse.Namespace) -> int:
         environments=tuple(environments),
     )
     try:
-        return start_worker(arguments.broker, settings)
+        return start_worker(broker, settings)
     except sandbox.SandboxError as error:
         raise Failure(str(error)) from error

@@ -191,6 +191,18 @@ def test_an_honest_silent_case_passes_and_one_of_a_symptom(verdict_on, programs)
     assert "must end in AssertionError" in verdict_on(failed(), programs=programs)
 
 
+def test_what_a_silent_repro_prints_has_no_other_answer_but_for_a_warning_that_it_may_emit(entries, make_entry):
+    warning = "The default of the argument `weights` will be flipped in another release."
+    entries.write("flipped", kind="warning", messages=[f"FutureWarning: {warning}"])
+    _, entry, index = make_entry(kind="silent", messages=[], repro=SILENT_REPRO)
+    warned = f"/tmp/run/program.py:3: FutureWarning: {warning}\n  total = torch.ones(3)\n"
+    repro = failed(ASSERTION, stderr=warned + failed(ASSERTION).stderr)
+    (case,) = entry.cases
+    verdict = judge(entry, case, index, repro, finished())
+    assert [text for _, text in verdict.faults] == ["what the repro prints is answered with flipped (exact)"]
+    assert judge(entry, case, index, repro, finished(), may_warn=True).outcome == "passed"
+
+
 @pytest.mark.parametrize(
     ("error", "said"),
     [

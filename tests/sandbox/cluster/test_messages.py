@@ -7,9 +7,11 @@ import pytest
 
 from sandbox import Frame, Limits, Outcome, Program, Raised
 from sandbox.cluster.messages import (
+    Answer,
     Batch,
     Event,
     MessageError,
+    decode_answer,
     decode_batch,
     decode_event,
     decode_outcomes,
@@ -98,6 +100,31 @@ def test_what_is_no_batch_is_refused(data):
 def test_a_result_of_another_form_is_refused(change):
     with pytest.raises(MessageError):
         decode_outcomes(change(encode_outcomes(OUTCOMES)), BATCH)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x80\x04K\x01.",
+        b"\xff",
+        b"[" * 100_000,
+        b"null",
+        b"[1]",
+        b"{}",
+        b'{"status": 1, "result": null}',
+        b'{"status": "FAILURE", "result": "text"}',
+        b'{"status": "FAILURE", "result": {"exc_module": "os", "exc_message": ["true"]}}',
+    ],
+)
+def test_an_answer_of_another_form_is_refused(data):
+    with pytest.raises(MessageError):
+        decode_answer(data)
+
+
+def test_an_answer_tells_the_name_of_an_error_and_makes_none():
+    kept = {"exc_type": "system", "exc_module": "os", "exc_message": ["true", 3]}
+    data = json.dumps({"status": "FAILURE", "result": kept, "traceback": None}).encode()
+    assert decode_answer(data) == Answer("FAILURE", error="system", text="true 3")
 
 
 def test_an_event_comes_back_and_an_outcome_without_its_output():

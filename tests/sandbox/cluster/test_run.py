@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import pickle
 import random
 import signal
 import threading
@@ -9,11 +10,11 @@ import time
 from importlib import metadata
 
 import pytest
-from kombu import Connection
+from kombu import Connection, Exchange, Producer
 
 import sandbox
 from sandbox import Limits, Program, cluster
-from sandbox.cluster.app import TASK, Queue, make_app
+from sandbox.cluster.app import QUEUES, TASK, Queue, make_app, started_key, waiting_key
 from tests.redis_server import WAIT, await_that
 
 pytestmark = [pytest.mark.redis, pytest.mark.torch, pytest.mark.slow]
@@ -109,7 +110,7 @@ def test_a_broker_that_loses_its_memory_gets_everything_again(broker, make_worke
 def test_a_batch_that_a_worker_took_and_never_began_is_sent_again(broker, make_worker):
     """A worker that is killed right after it took a message leaves no trace of it: here the test takes it."""
     version = metadata.version("torch").partition("+")[0]
-    waiting = f"{Queue(version, 'cpu').name}\x06\x166"
+    waiting = waiting_key(Queue(version, "cpu").name, 6)
     outcomes = []
     runner = threading.Thread(target=lambda: outcomes.extend(run(broker, programs(4), torch=version)), daemon=True)
     runner.start()
@@ -123,7 +124,7 @@ def test_a_run_for_which_nobody_works_ends(broker):
     outcomes = cluster.run(programs(2), broker=broker.url, torch="0.0", preload=(), patience=1)
     assert [outcome.ended for outcome in outcomes] == ["refused", "refused"]
     assert "no worker gave a sign of life for 1 s" in outcomes[0].detail
-    assert broker.client.keys("kb:wanted:*") == []
+    assert [key for key in broker.client.keys("kb:*") if key != QUEUES.encode()] == [], "nothing stays behind"
 
 
 def test_a_message_that_is_pickled_is_not_opened(broker, make_worker, tmp_path):
@@ -132,12 +133,39 @@ def test_a_message_that_is_pickled_is_not_opened(broker, make_worker, tmp_path):
             return open, (str(tmp_path / "opened"), "w")
 
     worker = make_worker()
-    with Connection(broker.url) as connection, connection.SimpleQueue(only_queue(broker).name) as queue:
-        queue.put([[Opened()], {}, {}], serializer="pickle", headers={"task": TASK, "id": "0" * 32})
+    with Connection(broker.url) as connection:
+        producer = Producer(connection.channel(), serializer="pickle")
+        task = {"task": TASK, "id": "0" * 32}
+        producer.publish([[Opened()], {}, {}], routing_key=only_queue(broker).name, headers=task)
+        producer.publish({"method": "ping", "arguments": Opened()}, exchange=Exchange("celery.pidbox", "fanout"))
+        producer.publish({"type": Opened()}, exchange=Exchange("celeryev", "topic"), routing_key="worker.heartbeat")
     outcomes = run(broker, programs(2))
     assert [outcome.ended for outcome in outcomes] == ["exit", "exit"]
     assert not (tmp_path / "opened").exists()
     assert worker.process.poll() is None
+
+
+@pytest.mark.parametrize("answer", [pickle.dumps({"status": "SUCCESS"}), b'{"status": "SUCCESS", "result": 5}', b"5"])
+def test_an_answer_of_another_form_is_refused_and_the_others_are_taken(broker, make_worker, answer):
+    def forge():
+        await_that(lambda: broker.client.keys("kb:wanted:*"), lambda: True, "the batches are queued")
+        batch = next(
+            key for key in broker.client.keys("kb:wanted:*") if not broker.client.exists(started_key(id_of(key)))
+        )
+        broker.client.set(f"celery-task-meta-{id_of(batch)}", answer)
+
+    def id_of(key):
+        return key.decode().rpartition(":")[2]
+
+    make_worker()
+    forger = threading.Thread(target=forge)
+    forger.start()
+    outcomes = run(broker, programs(6, "import time\ntime.sleep(1)\nprint({n})"))
+    forger.join(WAIT)
+    refused = [outcome for outcome in outcomes if outcome.ended == "refused"]
+    assert len(refused) == 2, "the two of one batch"
+    assert all(outcome.detail.startswith("a worker answered in another form") for outcome in refused)
+    assert sum(outcome.ended == "exit" for outcome in outcomes) == 4
 
 
 def test_a_batch_of_another_form_runs_nothing(broker, make_worker):
