@@ -17,9 +17,12 @@ __all__ = ["read_programs"]
 _ROLES = ("repro", "fix", "check")
 _SIZE = re.compile(r"([0-9]{1,6})([kmg])")
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-_BOUND = r"(?:[<>]=?|==)[0-9]+\.[0-9]+(?:\.[0-9]+)?"
+_BOUND = r"(?:(?:[<>]=?|==)[0-9]+\.[0-9]+(?:\.[0-9]+)?|!=[0-9]+\.[0-9]+\.\*)"
 _ATTRIBUTES = {
-    "torch": ("a range of versions such as torch>=2.3 or torch>=2.0,<2.6", re.compile(rf"{_BOUND}(?:,{_BOUND})?")),
+    "torch": (
+        "a range of versions such as torch>=2.3, torch>=2.0,<2.6 or torch!=2.1.*",
+        re.compile(rf"{_BOUND}(?:,{_BOUND})?"),
+    ),
     "build": ("cpu", re.compile("cpu")),
     "device": (", ".join(DEVICES), re.compile("|".join(DEVICES))),
     "gpus": ("a number of GPUs", re.compile("[1-9]")),
@@ -112,7 +115,7 @@ def _read_attributes(words: list[str], line: int, diagnostics: Diagnostics) -> d
 
 def _key_and_value(word: str) -> tuple[str, str]:
     """Return the two parts of an attribute. A range of versions is written as pip writes it: in `torch>=2.3` the sign belongs to the value."""
-    if match := re.match("torch(?=[<>=])", word):
+    if match := re.match("torch(?=[<>=!])", word):
         return match[0], word[match.end() :]
     key, _, value = word.partition("=")
     return key, value

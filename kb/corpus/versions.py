@@ -34,7 +34,7 @@ def holds(spec: str, version: str) -> bool:
 
 def is_impossible(spec: str) -> bool:
     """Return whether no version can be in the range, as with `>=2.0,<1.5`. Raises ValueError for what is no range."""
-    bounds = [(Version(bound.version), bound.operator) for bound in SpecifierSet(spec)]
+    bounds = [(Version(bound.version), bound.operator) for bound in SpecifierSet(spec) if bound.operator != "!="]
     lower = max(((version, sign == ">") for version, sign in bounds if sign in (">", ">=", "==")), default=None)
     upper = min(((version, sign != "<") for version, sign in bounds if sign in ("<", "<=", "==")), default=None)
     if lower is None or upper is None:

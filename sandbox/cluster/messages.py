@@ -118,7 +118,7 @@ def decode_outcomes(data: object, batch: Batch) -> list[Outcome]:
     return [Outcome(**row | {"raised": _raised(row["raised"])}) for row in rows]
 
 
-def decode_answer(data: bytes) -> Answer:
+def decode_answer(data: bytes | str) -> Answer:
     """Return what Celery has kept of a batch, without a class that the text names. Raises `MessageError`."""
     try:
         row = json.loads(data)

@@ -74,6 +74,8 @@ def test_any_texts_can_be_sorted(texts):
         (">=2.0,<=2.0", False),
         ("==2.0,<2.6", False),
         ("==2.0,==2.1", True),
+        ("!=2.1.*", False),
+        (">=2.0,!=2.1.*", False),
     ],
 )
 def test_a_range_that_no_version_can_be_in(spec, expected):

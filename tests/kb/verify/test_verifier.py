@@ -131,6 +131,7 @@ def test_what_only_the_build_for_the_cpu_lacks_is_not_run_on_another(make_entry,
 
 def test_a_case_of_this_version_is_run(proved):
     assert proved("corpus", attributes="torch>=2.0")[0].proved
+    assert proved("corpus", attributes="torch!=1.13.*")[0].proved
 
 
 def test_a_case_that_needs_memory_held_is_not_run_as_a_plain_process(proved):
