@@ -51,7 +51,7 @@ class PackageIndex:
         """Return when each file of the package was uploaded, by its name; empty where the index does not say it."""
         from pip._internal.models.link import Link
 
-        times = {}
+        times: dict[str, str] = {}
         for url in self._collector.search_scope.get_index_urls_locations(package):
             response = None if url.startswith("file:") else self._collector.fetch_response(Link(url))
             if response is not None and response.content_type.lower().startswith("application/vnd.pypi.simple.v1+json"):
