@@ -6,7 +6,6 @@ import contextlib
 import os
 import socket
 import struct
-import time
 from typing import Any
 
 from sandbox import policy
@@ -19,10 +18,10 @@ from sandbox.worker import WorkerHandle, arguments
 
 PREPARE = "sandbox/engine/prepare.sh builds it"
 _KILLED = 137
-"""The exit status of a process that SIGKILL ended: by the kernel, for memory, or by somebody."""
+"""The exit status of a container whose first process SIGKILL ended before kb did.
 
-_OOM_LOOKS, _OOM_PAUSE = 20, 0.1
-"""How often the engine is asked whether that was for memory, and the seconds between."""
+No process inside can send it to the first one, so it was the kernel, for memory. The engine learns that by an event that it may miss.
+"""
 
 _HEADER = struct.Struct(">BxxxI")  # before each piece that the engine sends: its stream (2 is stderr) and its length
 
@@ -178,25 +177,18 @@ class ContainerTransport:
             self._responses.stop()
             state = self._final_state()
             exited = "" if state.get("Running") else f"its first process ended with status {state.get('ExitCode')}"
-            self._report = ExitReport(bool(state.get("OOMKilled")), last_line(self._errors) or exited)
+            out_of_memory = state.get("OOMKilled") is True or state.get("ExitCode") == _KILLED
+            self._report = ExitReport(out_of_memory, last_line(self._errors) or exited)
             _remove(self._client, self._container)
             self._disconnect()
             self._client.close()
         return self._report
 
     def _final_state(self) -> dict[str, Any]:
-        """Return how the container ended, empty where the engine does not say.
-
-        The engine learns that the kernel killed a process for memory by an event of its own, which may come after the exit.
-        """
-        state: dict[str, Any] = {}
-        for _ in range(_OOM_LOOKS):
-            with contextlib.suppress(Exception):
-                state = self._client.inspect_container(self._container)["State"]
-            if state.get("Running") or state.get("OOMKilled") or state.get("ExitCode") != _KILLED:
-                break
-            time.sleep(_OOM_PAUSE)
-        return state
+        """Return how the container ended, empty where the engine does not say."""
+        with contextlib.suppress(Exception):
+            return self._client.inspect_container(self._container)["State"]
+        return {}
 
     def _disconnect(self) -> None:
         if self._attached is not None:
