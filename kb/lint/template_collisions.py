@@ -87,7 +87,10 @@ class _TemplateIndex:
         if all(match.template.slug == slug for match in matches):
             return set()  # as nearly always; finding the errors takes longer than all else here
         reading = read(output)
-        ranks = [reading.error_rank(reading.tokens[match.start].start) for match in matches]
+        ranks = [
+            reading.error_rank(reading.tokens[match.start].start, reading.tokens[match.end - 1].start)
+            for match in matches
+        ]
         own = [match for match in matches if match.template.slug == slug]
         own_errors = {rank for match, rank in zip(matches, ranks, strict=True) if match.template.slug == slug}
         own_errors -= {len(reading.errors)}

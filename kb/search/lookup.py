@@ -42,15 +42,13 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
 
 
 def best_reading(index: Index, text: str) -> tuple[Reading, list[MessageMatch]]:
-    """Return the first reading that a message explains, with its matches; if there is none, the text as it is."""
-    first: tuple[Reading, list[MessageMatch]] | None = None
+    """Return the first reading that a message explains, with its matches; if there is none, the first with any match, or the text as it is."""
+    tried: list[tuple[Reading, list[MessageMatch]]] = []
     for reading in readings(index, text):
-        matches = match_messages(index, reading)
-        if is_settled(reading, matches):
-            return reading, matches
-        first = first or (reading, matches)
-    assert first is not None, "a paste has at least one reading"
-    return first
+        tried.append((reading, match_messages(index, reading)))
+        if is_settled(*tried[-1]):
+            return tried[-1]
+    return next((reading for reading in tried if reading[1]), tried[0])
 
 
 def is_settled(reading: Reading, matches: list[MessageMatch]) -> bool:

@@ -59,7 +59,8 @@ class MessageMatch(NamedTuple):
         template = self.hit.template
         is_warning = template.type.endswith("Warning")
         information = -sum(template.information)
-        return _LEVEL[self.confidence], self.is_aside, is_warning, self.error_rank, information, not self.is_typed
+        level, is_wrapper = _LEVEL[self.confidence], reports_another(template.source)
+        return level, self.is_aside, is_warning, self.error_rank, is_wrapper, information, not self.is_typed
 
 
 def match_messages(index: Index, reading: Reading) -> list[MessageMatch]:
@@ -137,7 +138,7 @@ def _judge(hit: TemplateHit, reading: Reading) -> MessageMatch | None:
     template, tokens, errors = hit.template, reading.tokens, reading.errors
     type_ = template.type.lower()
     is_typed = bool(type_) and hit.start > 0 and tokens[hit.start - 1].text.rpartition(".")[2] == type_
-    rank = reading.error_rank(tokens[hit.start].start)
+    rank = reading.error_rank(tokens[hit.start].start, tokens[hit.end - 1].start)
     error = errors[rank] if rank < len(errors) else None
     confidence: Confidence | None
     if template.is_bare_type:
@@ -197,7 +198,7 @@ def _is_raised_there(index: Index, reading: Reading, hit: TemplateHit) -> bool:
     file = index.summary(hit.template.slug)["raised_in"].get(hit.template.source)
     if file is None:
         return True
-    rank = reading.error_rank(reading.tokens[hit.start].start)
+    rank = reading.error_rank(reading.tokens[hit.start].start, reading.tokens[hit.end - 1].start)
     error = reading.errors[rank] if rank < len(reading.errors) else None
     return any(name.replace("\\", "/").endswith(file) for name in traceback_files(reading.text.text, error, 1))
 

@@ -32,15 +32,18 @@ class Reading(NamedTuple):
     errors: Sequence[ErrorSpan]
     is_corrected: bool = False
 
-    def error_rank(self, offset: int) -> int:
-        """Return the position, in the order of causes, of the error whose text contains the offset; their number if none does.
+    def error_rank(self, begin: int, end: int) -> int:
+        """Return the position, in the order of causes, of the error whose text contains a match; their number if none does.
 
-        A line of source code that raises an error, as a traceback shows it, belongs to no error.
+        `begin` and `end` are the offsets of the match's first and last token. A line of source code that raises an error, as
+        a traceback shows it, belongs to no error; a match that begins there is where it ends.
         """
-        if self.text.text.startswith("raise ", _line_start(self.text.text, offset)):
-            return len(self.errors)
-        before = [(error.start, rank) for rank, error in enumerate(self.errors) if error.start <= offset]
-        return max(before)[1] if before else len(self.errors)
+        at = end if self._is_raising(begin) else begin
+        before = [(error.start, rank) for rank, error in enumerate(self.errors) if error.start <= at]
+        return max(before)[1] if before and not self._is_raising(at) else len(self.errors)
+
+    def _is_raising(self, offset: int) -> bool:
+        return self.text.text.startswith("raise ", _line_start(self.text.text, offset))
 
     def root_cause(self) -> ErrorSpan | None:
         """Return the first error, or the first warning if there is no error."""

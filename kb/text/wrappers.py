@@ -15,7 +15,7 @@ __all__ = ["embedded_errors", "is_interrupt", "is_wrapper", "reports_another"]
 
 _REPORT = lazy_pattern(
     # PyTorch: workers, replicas, launched processes, asynchronous kernels, the compiler
-    r"Caught \w{1,100} in (?:DataLoader worker process|replica|pin memory thread)|ChildFailedError|ProcessRaisedException|ProcessExitedException"
+    r"Caught \S{1,100} in (?:DataLoader worker process|replica|pin memory thread)|ChildFailedError|ProcessRaisedException|ProcessExitedException"
     r"|CUDA kernel errors might be asynchronously reported|TorchRuntimeError|LoweringException"
     # other launchers and pools
     r"|RayTaskError|RemoteError|CalledProcessError|subprocess-exited-with-error|queue\.Empty"
