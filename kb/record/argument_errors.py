@@ -172,7 +172,7 @@ def _is_class(record: PackageRecord, module: str, name: str, method: str) -> boo
 def _with_signature(record: PackageRecord, module: str, name: str, method: str) -> Resolved | None:
     """Return the definition whose signature counts: a class without `__init__` of its own has that of its first base."""
     if method:
-        mask, row = record.member(module, name, method)
+        mask, row, _ = record.member(module, name, method)
         return Resolved(module, f"{name}.{method}", row) if mask and row is not None and row.signatures else None
     for _ in range(6):
         resolved = record.resolve(module, name)

@@ -21,9 +21,19 @@ __all__ = [
 
 
 def judge(
-    record: PackageRecord, kind: str, name: str, mask: int, row: NameRow | None, facts: PasteFacts, parameter: str = ""
+    record: PackageRecord,
+    kind: str,
+    name: str,
+    mask: int,
+    row: NameRow | None,
+    facts: PasteFacts,
+    parameter: str = "",
+    unread: int = 0,
 ) -> NameAnswer | None:
-    """Return the answer for something that the releases in `mask` have and the reader's release is said not to have."""
+    """Return the answer for something that the releases in `mask` have and the reader's release is said not to have.
+
+    `unread` are releases of which it is not known.
+    """
     if predates_the_record(record, facts):
         return None
     release = shown_release(record, facts)
@@ -32,8 +42,10 @@ def judge(
     if raising >> (newest if release is None else release) & 1:
         mask &= ~raising  # what does nothing but raise an error is of no use to the reader
     at = newest if release is None else release
+    if unread >> at & 1:
+        return None
     earlier, later = mask & ((1 << at) - 1), mask >> (at + 1)
-    ranges = version_ranges(mask, record.lines)
+    ranges = version_ranges(mask, record.lines, unread)
     package = record.package.name
     base = NameAnswer(
         "",

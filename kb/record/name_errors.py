@@ -165,13 +165,14 @@ def _about_member(question: NameQuestion, facts: PasteFacts) -> NameAnswer | Non
 def _about_class(record: PackageRecord, class_name: str, member: str, facts: PasteFacts) -> NameAnswer | None:
     """Answer for a member of a class of that name in the package."""
     for module in record.definitions(class_name)[:_MAX_CANDIDATES]:
-        mask, row = record.member(module, class_name, member)
+        newest = 1 << (len(record.versions) - 1)
+        public = outermost_module(record, module, class_name, newest)
+        mask, row, unread = record.member(public, class_name, member)
         if not mask or record.may_inherit(module, class_name, member):
             continue
-        answer = judge(record, "member", f"{module}.{class_name}.{member}", mask, row, facts)
+        answer = judge(record, "member", f"{public}.{class_name}.{member}", mask, row, facts, unread=unread)
         if answer is not None and answer.verdict in ("removed", "newer"):
-            newest = 1 << (len(record.versions) - 1)
-            return answer._replace(name=f"{outermost_module(record, module, class_name, newest)}.{class_name}.{member}")
+            return answer
     return None
 
 

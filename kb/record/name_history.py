@@ -75,10 +75,11 @@ def name_history(qualified_name: str, package: str | None = None) -> NameHistory
     resolved = record.resolve(module.name, first)
     assert resolved is not None
     if member:
-        mask, row = record.member(module.name, first, member)
+        mask, row, unread = record.member(module.name, first, member)
         if row is None:
             return None
-        return _history(record, qualified_name, _KINDS[row.kind], mask, resolved.module, row, is_dynamic=False)
+        kind = _KINDS[row.kind]
+        return _history(record, qualified_name, kind, mask, resolved.module, row, is_dynamic=False, unread=unread)
     definition = resolved.row if resolved.row.kind in "cfv" else row
     return _history(
         record,
@@ -95,7 +96,15 @@ _KINDS = {"c": "class", "f": "function", "v": "variable", "m": "module", "i": "v
 
 
 def _history(
-    record: PackageRecord, name: str, kind: str, mask: int, defined_in: str, row: NameRow | None, *, is_dynamic: bool
+    record: PackageRecord,
+    name: str,
+    kind: str,
+    mask: int,
+    defined_in: str,
+    row: NameRow | None,
+    *,
+    is_dynamic: bool,
+    unread: int = 0,
 ) -> NameHistory:
     from kb.record.replacements import replacement_of
 
@@ -107,7 +116,7 @@ def _history(
         name=name,
         kind=kind,
         versions=record.lines,
-        ranges=record.ranges(mask),
+        ranges=record.ranges(mask, unread),
         defined_in=defined_in,
         deprecated=record.ranges(row.deprecated & mask) if row else (),
         notice=row.notice if row else "",
@@ -117,7 +126,7 @@ def _history(
         replacement_source=replacement.source,
         moved_to=() if mask & newest else moved_to(record, name),
         parameters=tuple(
-            ParameterHistory(parameter, record.ranges(releases)) for parameter, releases in parameters.items()
+            ParameterHistory(parameter, record.ranges(releases, unread)) for parameter, releases in parameters.items()
         ),
         is_dynamic=is_dynamic,
     )

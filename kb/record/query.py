@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from typing import NamedTuple
 
 from kb.record.data_folder import data_folder, record_path
@@ -56,6 +57,14 @@ class Resolved(NamedTuple):
     module: str
     name: str
     row: NameRow
+
+
+class Member(NamedTuple):
+    """What is known of a class's member: the releases that have it, its row, and the releases in which a base class could not be read."""
+
+    mask: int
+    row: NameRow | None
+    unread: int
 
 
 _NOTHING = Resolved("", "", NameRow())
@@ -123,10 +132,14 @@ class PackageRecord:
             )
         return resolved
 
-    def member(self, module: str, class_name: str, member: str) -> tuple[int, NameRow | None]:
-        """Return the releases in which a class has the member, by itself or by a base class inside the package, and the nearest row of it."""
-        mask = 0
-        nearest: NameRow | None = None
+    def member(self, module: str, class_name: str, member: str) -> Member:
+        """Return which releases have a member of a class, by itself or by a base class inside the package.
+
+        Its row is that of the nearest class, with the signatures that other releases declare elsewhere: compiled classes have a base
+        of another name, or stand in the stub of the package itself.
+        """
+        rows: list[NameRow] = []
+        unread = 0
         pending = [(module, class_name)]
         seen: set[tuple[str, str]] = set()
         while pending and len(seen) < _MAX_BASES:
@@ -137,15 +150,40 @@ class PackageRecord:
             seen.add(resolved[:2])
             record = self.module(resolved.module)
             assert record is not None
-            if row := self.row(record, f"{resolved.name}.{member}"):
-                mask |= row.mask
-                nearest = nearest or row
+            asked = self.module(owner[0])
+            stub = asked if owner != resolved[:2] else None
+            places = [(record, resolved.name), (stub, owner[1])]
             if resolved.row.kind == "c":
-                pending += [self.base(resolved.module, base) for base in filter(None, resolved.row.target.split(","))]
-                former = self.row(record, f"_{resolved.name}.{member}")  # torch's TensorBase was _TensorBase before 2.2
-                mask |= former.mask if former else 0
-                nearest = nearest or former
-        return mask, nearest
+                bases = [self.base(resolved.module, base) for base in filter(None, resolved.row.target.split(","))]
+                pending += bases
+                asked_row = self.row(asked, owner[1]) if asked else None
+                releases = (asked_row or resolved.row).mask
+                unread |= self._unread_bases(bases, releases)
+                former = self._former_places(resolved, releases)
+                pending += [(module, resolved.name) for module in former]
+                places.insert(1, (record, f"_{resolved.name}"))  # torch's TensorBase was _TensorBase before 2.2
+            rows += [row for place, name in places if place and (row := self.row(place, f"{name}.{member}"))]
+        content = self.module(module)
+        named = self.row(content, class_name) if content else None
+        mask = reduce(or_, (row.mask for row in rows), 0) & (named.mask if named else 0)
+        return Member(mask, _with_signatures_of(rows) if rows else None, unread & ~mask)
+
+    def _former_places(self, resolved: Resolved, releases: int) -> list[str]:
+        """Return the modules that define the class in those of the releases in which its newest module does not have it."""
+        elsewhere = releases & ~resolved.row.mask
+        modules = self.definitions(resolved.name) if elsewhere else ()
+        rows = [(module, self.row(content, resolved.name)) for module in modules if (content := self.module(module))]
+        return [module for module, row in rows if row and row.kind == "c" and row.mask & ~elsewhere == 0]
+
+    def _unread_bases(self, bases: list[tuple[str, str]], releases: int) -> int:
+        """Return those of the releases that do not show one of the base classes of this package."""
+        unread = 0
+        for module, base in bases:
+            record = self.module(module) if package_of_module(module) is self.package else None
+            rows = [self.row(record, name) for name in (base, f"_{base}")] if record else []
+            shown = reduce(or_, (row.mask for row in rows if row), 0)
+            unread |= releases & ~shown if record else 0
+        return unread
 
     def base(self, module: str, base: str) -> tuple[str, str]:
         """Return the module and the name of a base class as it is written in `module`."""
@@ -189,7 +227,7 @@ class PackageRecord:
         if record is None:
             return True
         owner, last = _parent(origin)
-        return record.member(owner, last, member)[0] != 0 or record.may_inherit(owner, last, member)
+        return record.member(owner, last, member).mask != 0 or record.may_inherit(owner, last, member)
 
     def _read_definitions(self, name: str) -> tuple[str, ...]:
         """Return the modules that define a class or a function of that name in any release."""
@@ -230,9 +268,9 @@ class PackageRecord:
         number = bisect_right([Version(line) for line in self.lines], wanted) - 1
         return number if number >= 0 else None
 
-    def ranges(self, mask: int) -> tuple[VersionRange, ...]:
-        """Return a set of releases as ranges of minor versions."""
-        return version_ranges(mask, self.lines)
+    def ranges(self, mask: int, unread: int = 0) -> tuple[VersionRange, ...]:
+        """Return a set of releases as ranges of minor versions. `unread` are those of which it is not known."""
+        return version_ranges(mask, self.lines, unread)
 
     def parameters(self, row: NameRow) -> dict[str, int]:
         """Return the releases in which a callable has each of its named parameters."""
@@ -273,6 +311,17 @@ def split_name(record: PackageRecord, dotted: str) -> tuple[ModuleRecord, str] |
         if module is not None:
             return module, ".".join(parts[end:])
     return None
+
+
+def _with_signatures_of(rows: list[NameRow]) -> NameRow:
+    """Return the first row with the signatures of all."""
+    first = rows[0]
+    row = NameRow(first.kind, first.target, first.mask, first.deprecated, first.notice)
+    row.removed, row.removal = first.removed, first.removal
+    for other in rows:
+        for signature, mask in other.signatures.items():
+            row.signatures[signature] = row.signatures.get(signature, 0) | mask
+    return row
 
 
 def _parent(dotted: str) -> tuple[str, str]:

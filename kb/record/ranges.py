@@ -11,14 +11,15 @@ __all__ = ["VersionRange", "decode", "encode", "version_ranges"]
 class VersionRange(NamedTuple):
     """The releases from `since` to `until`, both included.
 
-    `is_first` means that `since` is the oldest release that was read: the thing may be older. `gone` is the first release without it, empty where the
-    newest release that was read still has it.
+    `is_first` means that the thing may be older: `since` is the oldest release that was read, or (`is_unread`) the archive of the one before does not
+    show whether it has the thing. `gone` is the first release without it, empty where the newest release that was read still has it.
     """
 
     since: str
     until: str
     gone: str
     is_first: bool
+    is_unread: bool = False
 
     def __str__(self) -> str:
         start = ("≤" if self.is_first else "") + self.since
@@ -48,8 +49,8 @@ def decode(text: str, count: int) -> int:
     return mask
 
 
-def version_ranges(mask: int, versions: Sequence[str]) -> tuple[VersionRange, ...]:
-    """Return the ranges of versions that a set of releases stands for, oldest first."""
+def version_ranges(mask: int, versions: Sequence[str], unread: int = 0) -> tuple[VersionRange, ...]:
+    """Return the ranges of versions that a set of releases stands for, oldest first. `unread` are releases of which it is not known."""
     ranges, start = [], 0
     while mask >> start:
         start += ((mask >> start) & -(mask >> start)).bit_length() - 1
@@ -57,6 +58,7 @@ def version_ranges(mask: int, versions: Sequence[str]) -> tuple[VersionRange, ..
         while mask >> (end + 1) & 1:
             end += 1
         gone = versions[end + 1] if end + 1 < len(versions) else ""
-        ranges.append(VersionRange(versions[start], versions[end], gone, start == 0))
+        is_unread = start > 0 and bool(unread >> (start - 1) & 1)
+        ranges.append(VersionRange(versions[start], versions[end], gone, start == 0 or is_unread, is_unread))
         start = end + 1
     return tuple(ranges)

@@ -64,6 +64,7 @@ _SAID = {
         "built": "{package} was compiled for another torch.",
         "or": " or ",
         "since": "since {since}",
+        "since at the latest": "since {since} at the latest",
         "until": "up to {until}",
         "between": "{since} to {until}",
         "single": "{since}",
@@ -119,6 +120,7 @@ _SAID = {
         "built": "{package} 是针对另一个 torch 版本编译的。",
         "or": " 或 ",
         "since": "{since} 及更高版本",
+        "since at the latest": "最晚从 {since} 版起",
         "until": "{until} 及更早版本",
         "between": "{since} 到 {until} 版",
         "single": "{since} 版",
@@ -134,7 +136,9 @@ def range_text(ranges: Sequence[VersionRange], lang: Lang) -> str:
     said = _SAID[lang]
     parts = []
     for part in ranges:
-        if part.is_first and not part.gone:
+        if part.is_unread and not part.gone:
+            parts.append(said["since at the latest"].format(since=part.since))
+        elif part.is_first and not part.gone:
             parts.append(said["always"])
         elif not part.gone:
             parts.append(said["since"].format(since=part.since))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -21,7 +22,8 @@ class Definition(NamedTuple):
     """A name of a module.
 
     `target` is what an import takes (`package.module:name`), or the bases of a class, separated by commas. `signature` is empty for what cannot be
-    called. `removed` is what it raises when that is all that it does. `is_typing_only` is true for a name that exists only for type checkers.
+    called. `removed` is what it raises when that is all that it does. `is_typing_only` is true for a name that exists only for type checkers,
+    and for one that the module has only with another package installed, and does not export.
     """
 
     kind: str
@@ -70,6 +72,9 @@ def read_source(tree: ast.Module, module: str, *, is_package: bool, is_stub: boo
     at_run_time = names_set_at_run_time(tree, module, reader.qualified)
     for served in names_served(tree, reader.getattr) if reader.getattr else ():
         reader.names.setdefault(served, Definition(VARIABLE))
+    if reader.exported is not None:
+        for name in reader.optional.intersection(reader.names).difference(reader.exported):
+            reader.names[name] = reader.names[name]._replace(is_typing_only=True)
     names = {name: definition for name, definition in reader.names.items() if not name.startswith("__")}
     return ModuleSource(
         names,
@@ -96,6 +101,9 @@ class _ModuleReader:
         self.is_lazy = False
         self.getattr: ast.FunctionDef | None = None
         self.documented: dict[str, str] = {}
+        self.optional: set[str] = set()
+        """Names that the module imports from another package where that is installed."""
+        self._may_fail = False
 
     def read(self, body: Iterable[ast.stmt], *, typing_only: bool) -> None:
         for statement in body:
@@ -137,9 +145,11 @@ class _ModuleReader:
             case ast.While():
                 self.read(statement.body, typing_only=typing_only)
             case ast.Try():
-                handlers = [inner for handler in statement.handlers for inner in handler.body]
-                for part in (handlers, statement.body, statement.orelse, statement.finalbody):
-                    self.read(part, typing_only=typing_only)
+                self.read([inner for handler in statement.handlers for inner in handler.body], typing_only=typing_only)
+                around, self._may_fail = self._may_fail, any(map(_catches_import_error, statement.handlers))
+                self.read(statement.body, typing_only=typing_only)
+                self._may_fail = around
+                self.read([*statement.orelse, *statement.finalbody], typing_only=typing_only)
 
     def _define(self, name: str, definition: Definition, typing_only: bool) -> None:
         if name == "__getattr__" and not self._is_stub:
@@ -183,7 +193,14 @@ class _ModuleReader:
             hidden = typing_only or (
                 self._is_stub and alias.asname != alias.name and not source.startswith(self.module)
             )
-            self._define(alias.asname or alias.name, Definition(IMPORT, f"{source}:{alias.name}"), hidden)
+            name = alias.asname or alias.name
+            if self._may_fail and name not in self.names and self._is_foreign(source):
+                self.optional.add(name)
+            self._define(name, Definition(IMPORT, f"{source}:{alias.name}"), hidden)
+
+    def _is_foreign(self, source: str) -> bool:
+        top = source.partition(".")[0]
+        return top != self.module.partition(".")[0] and top not in sys.stdlib_module_names
 
     def _absolute(self, level: int, name: str) -> str:
         """Return the absolute name of the module in `from ..name import x`."""
@@ -371,6 +388,13 @@ def _is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 def _alias_of(value: ast.expr | None) -> str:
     """Return the dotted name that an assignment copies, as in `softmax_ = torch.softmax`, else the empty string."""
     return dotted_name(value) if isinstance(value, ast.Attribute | ast.Name) else ""
+
+
+def _catches_import_error(handler: ast.ExceptHandler) -> bool:
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(
+        part is None or dotted_name(part) in ("ImportError", "ModuleNotFoundError", "Exception") for part in caught
+    )
 
 
 def _is_written_out(value: ast.expr) -> bool:

@@ -14,7 +14,7 @@ from kb.record.packages import PACKAGES
 from kb.record.provenance import provenance, versions_printing
 from kb.record.query import open_record, recorded_packages
 from kb.record.replacements import curated
-from kb.record.sentences import answer_sentences
+from kb.record.sentences import answer_sentences, range_text
 
 MOST_BYTES = 12 << 20
 
@@ -135,6 +135,21 @@ def test_a_module_of_a_private_subpackage_may_import_what_it_no_longer_defines()
     """functorch._src.vmap imports its names from torch._functorch since torch 2.0, and the record leaves that out."""
     assert name_history("functorch._src.vmap._flat_vmap").is_dynamic
     assert explain_name_error("ImportError", "cannot import name '_flat_vmap' from 'functorch._src.vmap'") is None
+
+
+@pytest.mark.parametrize("method", ["add_", "view", "addmm"])
+def test_methods_of_tensors_that_old_releases_do_not_show_may_be_older(method):
+    first = name_history(f"torch.Tensor.{method}").ranges[0]
+    assert first.is_unread
+    assert range_text([first], "en") == f"since {first.since} at the latest"
+    error = f"'Tensor' object has no attribute '{method}'"
+    assert explain_name_error("AttributeError", error, Facts(versions={"torch": "1.0"})) is None
+
+
+def test_a_method_is_as_old_as_its_class_although_the_class_moved_to_another_module():
+    assert name_history("torch.Tensor.norm").ranges[0].is_first
+    assert len(name_history("transformers.BertModel.forward").ranges) == 1
+    assert name_history("torch.optim.lr_scheduler.LRScheduler.step").ranges[0].since == "2.0"
 
 
 @pytest.mark.parametrize(("method", "since"), [("nan_to_num", "1.8"), ("adjoint", "1.11")])

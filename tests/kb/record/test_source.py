@@ -38,6 +38,15 @@ def test_names_for_type_checkers_alone_are_no_names_of_the_module():
     assert not source.names["Z"].is_typing_only
 
 
+def test_what_another_package_may_bring_is_no_name_of_a_module_that_does_not_export_it():
+    optional = "try:\n    from other import A, B\nexcept ImportError:\n    B = None\ntry:\n    from pkg.sub import C\nexcept ImportError:\n    pass"
+    hidden = {
+        name for name, definition in read(f"__all__ = ['D']\n{optional}").names.items() if definition.is_typing_only
+    }
+    assert hidden == {"A"}
+    assert not read(optional).names["A"].is_typing_only
+
+
 @pytest.mark.parametrize(
     "text",
     [
