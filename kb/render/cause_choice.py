@@ -79,7 +79,7 @@ def choose_cause(document: EntryDocument, text: str, template: str = "") -> Caus
     if not (scores[best] >= MIN_SCORE and lead >= MIN_LEAD):
         best, clue = 0, ""
     else:
-        clue = max(clues[best], key=lambda clue: clue.weight).text
+        clue = max(clues[best], key=lambda clue: (clue.weight, len(clue.text))).text
     cases = [case for case in document["cases"] if case["name"] in items[best]["cases"]]
     case = choose_case(cases, text)["name"] if cases else ""
     return CauseChoice(best, case, clue, bool(clue) and any(clue in frame for frame in _FRAME.findall(text)))
