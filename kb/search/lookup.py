@@ -6,7 +6,7 @@ from kb.index.manager import open_index
 from kb.index.reader import Index
 from kb.search.answer import Answer, Confidence, Evidence, Match
 from kb.search.calibration import model, probability
-from kb.search.message_matching import MessageMatch, best_ties, evidence, match_messages
+from kb.search.message_matching import MessageMatch, best_ties, ends_with_full_line, evidence, match_messages
 from kb.search.out_of_scope import raised_elsewhere
 from kb.search.reading import Reading, readings
 from kb.search.released import record_answer
@@ -42,13 +42,17 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
 
 
 def best_reading(index: Index, text: str) -> tuple[Reading, list[MessageMatch]]:
-    """Return the first reading that a message explains, with its matches; if there is none, the first with any match, or the text as it is."""
+    """Return the first reading that a message explains, with its matches; if there is none, the first with any match, or the text as it is.
+
+    Where the explained message ends with a full line, it may go on in the next one: then the reading with the longer message counts.
+    """
     tried: list[tuple[Reading, list[MessageMatch]]] = []
     for reading in readings(index, text):
         tried.append((reading, match_messages(index, reading)))
-        if is_settled(*tried[-1]):
-            return tried[-1]
-    return next((reading for reading in tried if reading[1]), tried[0])
+        settled = [pair for pair in tried if is_settled(*pair)]
+        if settled and (len(tried) > 1 or not ends_with_full_line(reading, settled[0][1][0])):
+            return max(settled, key=lambda pair: pair[1][0].specificity)
+    return next((pair for pair in tried if pair[1]), tried[0])
 
 
 def is_settled(reading: Reading, matches: list[MessageMatch]) -> bool:

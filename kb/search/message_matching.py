@@ -18,7 +18,7 @@ from kb.text.software import BUILT_ON_PYTORCH, names_pytorch
 from kb.text.tracebacks import ErrorSpan
 from kb.text.wrappers import reports_another
 
-__all__ = ["MessageMatch", "best_ties", "evidence", "fill_explain", "match_messages"]
+__all__ = ["MessageMatch", "best_ties", "ends_with_full_line", "evidence", "fill_explain", "match_messages"]
 
 MIN_INFORMATION = 10.0
 """Minimum information content, in nats, that the matched words of an incomplete template need. About four rare words."""
@@ -88,6 +88,14 @@ def _total_order(match: MessageMatch) -> tuple[Any, ...]:
 def best_ties(matches: list[MessageMatch]) -> int:
     """Return how many of the matches, which are in order, are tied with the first one."""
     return sum(match.order() == matches[0].order() for match in matches)
+
+
+def ends_with_full_line(reading: Reading, match: MessageMatch) -> bool:
+    """Tell whether the match ends in a line that is as long as the longest of the paste, and is not the last one."""
+    text = reading.text.text
+    at = reading.tokens[match.hit.end - 1].start
+    begin, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+    return 0 <= end < len(text.rstrip()) and end - begin == max(map(len, text.split("\n")))
 
 
 def evidence(index: Index, reading: Reading, match: MessageMatch) -> Evidence:
