@@ -14,9 +14,9 @@ from functools import lru_cache, partial
 from heapq import nlargest
 from typing import Any, NamedTuple
 
-from kb.index.light_import import light_import
 from kb.index.storage import StorageError
 from kb.index.term_vectors import SATURATION, TermVectors
+from kb.text.light_import import light_import
 
 with light_import():
     from whoosh import index as whoosh_index

@@ -248,7 +248,6 @@ def test_an_english_lookup_loads_nothing_it_does_not_need():
     assert "kb.search.lookup" in loaded
     assert not loaded & {
         "jieba",
-        "rjieba",
         "flask",
         "docker",
         "torch",
