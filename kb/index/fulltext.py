@@ -7,7 +7,6 @@ parser, because a query is a set of analyzed terms.
 from __future__ import annotations
 
 import os
-import shutil
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
@@ -154,4 +153,6 @@ def _link_or_copy(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
     except OSError:
+        import shutil
+
         shutil.copyfile(source, target)

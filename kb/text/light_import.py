@@ -5,36 +5,55 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from types import ModuleType
+from typing import Any
 
 __all__ = ["light_import"]
 
-_STAND_INS: dict[str, dict[str, object] | None] = {
-    "urllib.request": {
-        "urlretrieve": None
-    },  # whoosh.compat offers it, and nothing of Whoosh takes it; it imports http, email and ssl
-    "cached_property": {
-        "cached_property": cached_property
-    },  # the package imports asyncio for coroutines, of which Whoosh has none
-    "pkg_resources": None,  # jieba can do without, and it looks at every package that is installed
-}
+
+class _Later(ModuleType):
+    """Stands for a module whose functions are called later or never, and imports it when one is called."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            from importlib import import_module
+
+            return getattr(import_module(self.__name__), name)(*arguments, **named)
+
+        return call
+
+
+def _stand_ins() -> dict[str, ModuleType | None]:
+    """Return what stands for each module; None: jieba can do without it, and it looks at every package that is installed."""
+    modules: dict[str, ModuleType | None] = {
+        name: _Later(name) for name in ("calendar", "html", "shutil", "tempfile", "urllib.request")
+    }
+    modules["pkg_resources"] = None
+    modules["cached_property"] = _module("cached_property", cached_property)  # the package imports asyncio
+    with contextlib.suppress(ImportError):  # some builds of Python have OpenSSL's alone
+        from _md5 import md5  # type: ignore[import-not-found]
+
+        modules["hashlib"] = _module("hashlib", md5)  # it loads OpenSSL
+    return modules
+
+
+def _module(name: str, member: Any) -> ModuleType:
+    module = ModuleType(name)
+    setattr(module, member.__name__, member)
+    return module
 
 
 @contextlib.contextmanager
 def light_import() -> Iterator[None]:
-    """Let what is imported meanwhile find these stand-ins, if the process has neither the modules themselves nor a second thread that may want them.
-
-    A module whose stand-in is None cannot be imported meanwhile.
-    """
-    placed = [name for name in _STAND_INS if name not in sys.modules] if threading.active_count() == 1 else []
-    modules: dict[str, ModuleType | None] = sys.modules  # type: ignore[assignment] # None there means: not to be imported
-    for name in placed:
-        stand_in = _STAND_INS[name]
-        modules[name] = ModuleType(name) if stand_in is not None else None
-        if stand_in is not None:
-            vars(sys.modules[name]).update(stand_in)
+    """Let what is imported meanwhile find the stand-ins, if the process has neither the modules themselves nor a second thread that may want them."""
+    alone = threading.active_count() == 1
+    placed = {name: module for name, module in _stand_ins().items() if alone and name not in sys.modules}
+    sys.modules.update(placed)  # type: ignore[arg-type] # None means that there is no such module
     try:
         yield
     finally:
