@@ -158,13 +158,12 @@ def _traditional() -> frozenset[str]:
     """Return the characters that occur only in Traditional text, according to OpenCC's tables."""
     import opencc
 
-    folder = os.path.join(os.path.dirname(opencc.__file__), "dictionary")
     tables = []
     for name in ("TSCharacters.txt", "STCharacters.txt"):
-        with open(os.path.join(folder, name), encoding="utf-8") as file:
-            tables.append(dict(line.rstrip("\n").split("\t", 1) for line in file if "\t" in line))
-    simplified = {character for values in tables[0].values() for character in values.split()}
-    return frozenset(tables[0]) - simplified - frozenset(tables[1])
+        with open(os.path.join(os.path.dirname(opencc.__file__), "dictionary", name), encoding="utf-8") as file:
+            tables.append(file.read().split("\n"))
+    from_traditional, from_simplified = ({line[:1] for line in table} for table in tables)
+    return frozenset(from_traditional - from_simplified - set("".join(line[1:] for line in tables[0])))
 
 
 @cache
