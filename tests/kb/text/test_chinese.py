@@ -11,6 +11,7 @@ import pytest
 
 from kb.index.term_vectors import entry_texts
 from kb.text import chinese
+from kb.text.analyzer import terms
 from kb.text.chinese import concepts, cut, to_simplified
 from kb.text.scripts import HAN, is_han
 
@@ -79,6 +80,16 @@ def test_the_terms_file_names_each_concept_once_and_in_both_languages():
     names = [concept.name for concept in concepts()]
     assert len(names) == len(set(names))
     assert all(concept.en and concept.zh for concept in concepts())
+
+
+def test_every_english_wording_is_found():
+    lost = [
+        (concept.name, wording)
+        for concept in concepts()
+        for wording in concept.en
+        if f"§{concept.name}" not in terms(wording)
+    ]
+    assert lost == []
 
 
 @pytest.mark.parametrize("text", ["", "abc", "。。。", "\ud800", "𠀀𠀁"])
