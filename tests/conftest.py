@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import threading
+from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -32,55 +33,27 @@ hypothesis.settings.register_profile("random", max_examples=1000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
-def _missing_docker() -> str:
-    from sandbox import backends
-
-    status = next(status for status in backends() if status.name == "docker")
-    return "" if status.works else status.detail
+COMMANDS = {"browser": CHROMIUM, "gpu": ("nvidia-smi",), "redis": ("redis-server",)}
+BACKENDS = ("docker", "bubblewrap")
 
 
-def _missing_bubblewrap() -> str:
-    from sandbox import backends
+@cache
+def _missing(name):
+    """Return why the tests with this mark cannot run here, or the empty string. A test is asked before its fixtures change anything."""
+    if name in BACKENDS:
+        from sandbox import backends
 
-    status = next(status for status in backends() if status.name == "bubblewrap")
-    return "" if status.works else status.detail
-
-
-def _missing_browser() -> str:
-    return "" if any(map(shutil.which, CHROMIUM)) else "no Chromium on the PATH"
-
-
-def _missing_redis() -> str:
-    return "" if shutil.which("redis-server") else "no redis-server on the PATH"
-
-
-def _missing_gpu() -> str:
-    return "" if shutil.which("nvidia-smi") else "no NVIDIA GPU here"
-
-
-MISSING = {
-    "docker": _missing_docker,
-    "bubblewrap": _missing_bubblewrap,
-    "browser": _missing_browser,
-    "gpu": _missing_gpu,
-    "redis": _missing_redis,
-}
-
-
-def pytest_collection_modifyitems(items):
-    reasons = {}
-    for item in items:
-        for name, missing in MISSING.items():
-            if item.get_closest_marker(name):
-                reason = reasons.setdefault(name, missing())
-                if reason and name not in REQUIRED:
-                    item.add_marker(pytest.mark.skip(reason=f"{name}: {reason}"))
+        status = next(status for status in backends() if status.name == name)
+        return "" if status.works else status.detail
+    return "" if any(map(shutil.which, COMMANDS[name])) else f"no {COMMANDS[name][0]} on the PATH"
 
 
 def pytest_runtest_setup(item):
-    for name in REQUIRED & set(MISSING):
-        if item.get_closest_marker(name) and (reason := MISSING[name]()):
-            pytest.fail(f"{name} is required here: {reason}")
+    for name in (*BACKENDS, *COMMANDS):
+        if item.get_closest_marker(name) and (reason := _missing(name)):
+            if name in REQUIRED:
+                pytest.fail(f"{name} is required here: {reason}")
+            pytest.skip(f"{name}: {reason}")
 
 
 @pytest.fixture(scope="session")

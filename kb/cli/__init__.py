@@ -5,6 +5,7 @@ Answers go to standard output, everything else to standard error. Exit status: 0
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -60,6 +61,9 @@ def main(argv: list[str] | None = None) -> int:
     name, rest = argv[0], argv[1:]
     if name not in COMMANDS:
         return _run_without_command(argv)
+    atexit.register(
+        gc.freeze
+    )  # else Python looks for cycles among all objects before it ends, a seventh of a question's time
     _replace_missing_characters()
     from importlib import import_module
 

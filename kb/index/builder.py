@@ -20,7 +20,6 @@ from kb.index.generations import POINTER, file_states, open_current
 from kb.index.reader import Index
 from kb.index.storage import StorageError
 from kb.index.writer import SlugConflictError, write_generation
-from kb.text.chinese import use_jieba
 
 __all__ = ["BuildReport", "build", "build_for_package"]
 
@@ -80,7 +79,6 @@ def build(
 def build_for_package(entries: Path, folder: Path) -> None:
     """Write the index that a package brings of its entries into the empty folder: the same bytes for the same entries."""
     random.seed(0)  # Whoosh names its files by chance
-    use_jieba(str(folder.parent / "jieba"))
     _write_all(folder, manifest([str(entries)], str(entries)), [str(entries)])
 
 
@@ -95,7 +93,6 @@ def _fill(folder: Path, wanted: str, folders: Sequence[str], starts: Sequence[In
             return BuildReport(built=True, parsed=parsed)
         for path in folder.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    use_jieba(str(folder.parent.parent / "jieba"))
     return BuildReport(built=True, from_scratch=True, parsed=_write_all(folder, wanted, folders))
 
 

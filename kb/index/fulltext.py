@@ -7,16 +7,15 @@ parser, because a query is a set of analyzed terms.
 from __future__ import annotations
 
 import os
-import shutil
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from heapq import nlargest
 from typing import Any, NamedTuple
 
-from kb.index.light_import import light_import
 from kb.index.storage import StorageError
 from kb.index.term_vectors import SATURATION, TermVectors
+from kb.text.light_import import light_import
 
 with light_import():
     from whoosh import index as whoosh_index
@@ -154,4 +153,6 @@ def _link_or_copy(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
     except OSError:
+        import shutil
+
         shutil.copyfile(source, target)

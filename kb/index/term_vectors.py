@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from kb.index.storage import Store, WriteBuffer
@@ -62,16 +62,17 @@ class EntryTerms(NamedTuple):
     phrases: list[tuple[str, list[str]]]
 
 
-class Phrase(NamedTuple):
-    """A title, alias or message of an entry: its field, its norm, and its terms.
+class Phrase:
+    """A title, alias or message of an entry: its field and its terms, of which `idf` tells the information."""
 
-    The norm of a message is the sum of the squared information of its words; that of a title or alias is the length of
-    that vector.
-    """
+    def __init__(self, field: str, terms: list[str], idf: Callable[[str], float]) -> None:
+        self.field, self.terms, self._idf = field, terms, idf
 
-    field: str
-    norm: float
-    terms: list[str]
+    @cached_property
+    def norm(self) -> float:
+        """The sum of the squared information of a message's words; of a title or alias the length of that vector."""
+        squared = sum(self._idf(term) ** 2 for term in self.terms)
+        return squared if self.field == "message" else math.sqrt(_NORM_OFFSET + squared)
 
 
 class Phrases:
@@ -94,7 +95,8 @@ class Phrases:
 
     def overlaps(self, weights: Mapping[str, float]) -> list[float]:
         """Return for each phrase the summed weights of its terms, divided by its norm."""
-        return [total / (phrase.norm or 1.0) for total, phrase in zip(self.sums(weights), self.phrases, strict=True)]
+        sums = zip(self.sums(weights), self.phrases, strict=True)
+        return [total / (phrase.norm or 1.0) if total else 0.0 for total, phrase in sums]
 
 
 class TermVectors:
@@ -129,12 +131,8 @@ class TermVectors:
 
     def _read_entry(self, slug: str) -> tuple[dict[str, float], Phrases]:
         vector, rows = self._store.get("entry_terms", slug)
-        return vector, Phrases([Phrase(field, self._norm(field, terms), terms) for field, terms in rows])
-
-    def _norm(self, field: str, terms: Sequence[str]) -> float:
-        if field == "message":
-            return sum(self.message_idf(term) ** 2 for term in terms)
-        return math.sqrt(_NORM_OFFSET + sum(self.idf(term) ** 2 for term in terms))
+        idf = {"message": self.message_idf}
+        return vector, Phrases([Phrase(field, terms, idf.get(field, self.idf)) for field, terms in rows])
 
 
 def entry_texts(entry: Entry) -> Iterator[tuple[str, str]]:

@@ -248,7 +248,6 @@ def test_an_english_lookup_loads_nothing_it_does_not_need():
     assert "kb.search.lookup" in loaded
     assert not loaded & {
         "jieba",
-        "rjieba",
         "flask",
         "docker",
         "torch",
@@ -258,6 +257,15 @@ def test_an_english_lookup_loads_nothing_it_does_not_need():
         "jsonschema_rs",
         "dataclasses",
     }
+
+
+def test_no_time_goes_into_cycles_when_a_command_ends():
+    code = (
+        "import atexit, gc\natexit.register(lambda: print(gc.get_freeze_count() > 0))\n"
+        "from kb.cli import main\nmain(['completion', 'bash'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "True"
 
 
 def test_a_closed_pipe_is_no_error():

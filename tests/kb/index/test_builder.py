@@ -103,7 +103,10 @@ def observed(index):
         "entries": (len(index), index.meta.with_messages, slugs),
         "documents": [index.document(slug) for slug in slugs],
         "summaries": index.summaries(),
-        "phrases": normalize([index.vectors.phrases(slug).phrases for slug in slugs]),
+        "phrases": [
+            [(phrase.field, phrase.terms, phrase.norm) for phrase in index.vectors.phrases(slug).phrases]
+            for slug in slugs
+        ],
         "vectors": [index.vectors.vector(slug) for slug in slugs],
         "corrected": [index.speller.correct(word) for word in ("gradint", "shufle", "datset", "gradeintt", "nobody")],
         "frequencies": [

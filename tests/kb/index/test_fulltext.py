@@ -105,10 +105,10 @@ def test_what_is_kept_of_earlier_queries_changes_no_answer(index):
 
 
 def test_of_a_phrase_counts_what_stands_in_the_paste():
-    phrases = Phrases(
-        [Phrase("title", 2.0, ["loss", "nan"]), Phrase("message", 0.0, []), Phrase("alias", 4.0, ["nan"])]
-    )
-    assert phrases.overlaps({"nan": 3.0, "loss": 1.0, "other": 5.0}) == [2.0, 0.0, 0.75]
+    information = {"nan": 6**0.5, "loss": 0.0}.__getitem__
+    fields = {"title": ["loss", "nan"], "message": [], "alias": ["nan"]}
+    phrases = Phrases([Phrase(field, words, information) for field, words in fields.items()])
+    assert phrases.overlaps({"nan": 3.0, "loss": 1.0, "other": 5.0}) == pytest.approx([1.0, 0.0, 0.75])
 
 
 def test_a_query_is_never_parsed(index):
