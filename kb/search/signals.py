@@ -69,6 +69,7 @@ def entry_signals(features: Features) -> dict[str, float]:
         "phrase_coverage": features.phrase_coverage,
         "paraphrase_similarity": features.paraphrase_similarity,
         "paraphrase_excess": max(0.0, features.paraphrase_similarity - _PARAPHRASE),
+        "same_words": max(0.0, features.paraphrase_similarity - _SAME_WORDS),
         "popularity": math.log1p(features.popularity),
         "is_silent": float(features.is_silent),
         "is_unshown": float(is_unshown),
