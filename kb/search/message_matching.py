@@ -27,6 +27,9 @@ MIN_COVERAGE = 0.7
 """Minimum share of a template's information that has to be matched if the message goes on in other words."""
 
 _SENTENCE_END = lazy_pattern(r"['\"`)]?(?:[.!?]\s|[。！？])")
+_DEPRECATIONS = frozenset({"DeprecationWarning", "FutureWarning", "PendingDeprecationWarning"})
+"""Warnings about another release, not about what happens in this one."""
+
 _LEVEL: dict[Confidence, int] = {"exact": 0, "likely": 1, "related": 2}
 
 
@@ -57,7 +60,7 @@ class MessageMatch(NamedTuple):
     def order(self) -> tuple[Any, ...]:
         """Sort key, best first; matches with equal keys are ties that only the rest of the paste tells apart."""
         template = self.hit.template
-        is_warning = template.type.endswith("Warning")
+        is_warning = template.type.endswith("Warning") + (template.type in _DEPRECATIONS)
         information = -sum(template.information)
         level, is_wrapper = _LEVEL[self.confidence], reports_another(template.source)
         return level, self.is_aside, is_warning, self.error_rank, is_wrapper, information, not self.is_typed
