@@ -37,8 +37,8 @@ class MessageMatch(NamedTuple):
     """A template that matches, and the error that it matches in.
 
     `error_rank` is that error's position in the order of causes, or the number of errors if the match is in none.
-    `is_typed` says that the exception's name stands before the message. `is_aside` says that the match explains a warning
-    or a wrapper while the paste has an error.
+    `is_typed` says that the exception's name stands before the message. `is_aside` says that the match explains a warning,
+    a notice or a wrapper while the paste has an error.
     """
 
     hit: TemplateHit
@@ -69,12 +69,14 @@ class MessageMatch(NamedTuple):
 def match_messages(index: Index, reading: Reading) -> list[MessageMatch]:
     """Return the best match of each entry whose messages stand in the paste, best first; ties in the order of slugs."""
     matches = []
+    has_error = any(error.role == "error" for error in reading.errors)
     for hit in index.templates.find(reading.tokens):
         match = _judge(hit, reading) if _is_raised_there(index, reading, hit) else None
         if match is not None and match.confidence == "exact" and not _shows_pytorch(index, reading, hit):
             match = match._replace(confidence="likely")
         if match is not None:
-            matches.append(match)
+            is_notice = match.error_rank >= len(reading.errors) and index.summary(match.slug)["kind"] == "warning"
+            matches.append(match._replace(is_aside=match.is_aside or (has_error and is_notice)))
     kept = sorted(_without_covered(matches), key=_total_order)
     best: dict[str, MessageMatch] = {}
     for match in sorted(
