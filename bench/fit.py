@@ -33,7 +33,10 @@ from kb.text.languages import LANGUAGES
 _STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Inverse strengths of the L2 penalty that are tried, for signals that are scaled to variance 1."""
 
-_THRESHOLDS = tuple(number / 20 for number in range(4, 18))
+_THRESHOLDS = tuple(number / 100 for number in range(20, 86))
+_NEAR = 5
+"""How many thresholds on each side count as near."""
+
 _UNANSWERED_SHARE = 1 / 3
 """The share of posts as they come that no entry answers. Of those in `fit.jsonl` and `choose.jsonl` it is less, because entries were written about the
 mistakes that they name; so posts without an answer count more here."""
@@ -259,10 +262,14 @@ def outcome(posts, ranking, answer, threshold) -> Outcome:
 
 
 def lowest_threshold(posts, ranking, answer) -> float:
-    """Return the lowest threshold from which on the answers called likely are right as often as promised; the highest that is tried where none is."""
+    """Return the lowest threshold from which on the answers called likely are right as often as promised; the highest that is tried where none is.
+
+    The precision at a threshold is the mean over those near it, because few posts lie between two of them.
+    """
+    precisions = [outcome(posts, ranking, answer, at).precision for at in _THRESHOLDS]
     lowest = _THRESHOLDS[-1]
-    for at in reversed(_THRESHOLDS):
-        if outcome(posts, ranking, answer, at).precision < _PRECISION:
+    for number, at in reversed(list(enumerate(_THRESHOLDS))):
+        if mean(precisions[max(0, number - _NEAR) : number + _NEAR + 1]) < _PRECISION:
             break
         lowest = at
     return lowest
@@ -320,7 +327,7 @@ def main(argv):
         "| threshold | posts: rightly answered | declined | misled | precision of likely | catalogue: rightly answered | declined | misled |"
     )
     print("|---:|---:|---:|---:|---:|---:|---:|---:|")
-    for at in _THRESHOLDS:
+    for at in _THRESHOLDS[::5]:
         of_posts, of_catalogue = outcome(natural, ranking, answer, at), outcome(catalogue, ranking, answer, at)
         cells = [*of_posts, *of_catalogue[:3]]
         print(f"| {at:.2f} | {' | '.join(f'{cell:.3f}' for cell in cells)} |")
