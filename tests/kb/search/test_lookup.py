@@ -188,7 +188,7 @@ def test_what_is_said_of_another_framework_is_declined_unless_pytorch_is_named(p
 
 def test_a_question_that_names_another_tool_is_answered_with_less_certainty(published):
     asked = "which gpu is used by default{}"
-    bare, named = (lookup(asked.format(tool), index=published).matches[0] for tool in ("", " in Docker"))
+    bare, named = (lookup(asked.format(tool), index=published).matches[0] for tool in ("", " in Kubernetes"))
     assert bare.id == named.id
     assert named.score < bare.score - 0.1
     more = "training in Docker stops with a bus error when workers run out of shared memory, how large should it be"
