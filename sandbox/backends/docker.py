@@ -187,7 +187,8 @@ class ContainerTransport:
     def _final_state(self) -> dict[str, Any]:
         """Return how the container ended, empty where the engine does not say."""
         with contextlib.suppress(Exception):
-            return self._client.inspect_container(self._container)["State"]
+            state: dict[str, Any] = self._client.inspect_container(self._container)["State"]
+            return state
         return {}
 
     def _disconnect(self) -> None:
