@@ -29,13 +29,14 @@ class TemplateCollision(NamedTuple):
 
 
 class _Template(NamedTuple):
-    """A message of an entry: its pieces, how many of them are literal, and the words that a text must have for it to match."""
+    """A message of an entry: its pieces, how many of them are literal, the words that a text must have for it to match, and the file that must raise it."""
 
     slug: str
     source: str
     pieces: tuple[Piece, ...]
     literals: int
     words: frozenset[str]
+    raised_in: str = ""
 
 
 class _Match(NamedTuple):
@@ -97,7 +98,9 @@ class _TemplateIndex:
         foreign = [
             match
             for match, rank in zip(matches, ranks, strict=True)
-            if match.template.slug != slug and (not own_errors or rank in own_errors)
+            if match.template.slug != slug
+            and (not own_errors or rank in own_errors)
+            and (not match.template.raised_in or f'{match.template.raised_in}"' in output)
         ]
         covered = {match.template for match in foreign if any(longer.covers(match) for longer in own)}
         shared = self._own_pieces.get(slug, set())
@@ -120,7 +123,7 @@ def _templates(corpus: Corpus) -> Iterator[_Template]:
             literals = sum(isinstance(piece, str) or bool(piece.prefix or piece.suffix) for piece in pieces)
             if literals >= _MIN_LITERALS:
                 words = frozenset(piece for piece in pieces if isinstance(piece, str) and not piece.isdigit())
-                yield _Template(entry.id, message.text, pieces, literals, words)
+                yield _Template(entry.id, message.text, pieces, literals, words, message.raised_in)
 
 
 def _words(tokens: Sequence[Token]) -> set[str]:
