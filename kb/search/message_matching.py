@@ -69,14 +69,13 @@ class MessageMatch(NamedTuple):
 def match_messages(index: Index, reading: Reading) -> list[MessageMatch]:
     """Return the best match of each entry whose messages stand in the paste, best first; ties in the order of slugs."""
     matches = []
-    has_error = any(error.role == "error" for error in reading.errors)
     for hit in index.templates.find(reading.tokens):
-        match = _judge(hit, reading) if _is_raised_there(index, reading, hit) else None
+        is_notice = index.summary(hit.template.slug)["kind"] == "warning"
+        match = _judge(hit, reading, is_notice=is_notice) if _is_raised_there(index, reading, hit) else None
         if match is not None and match.confidence == "exact" and not _shows_pytorch(index, reading, hit):
             match = match._replace(confidence="likely")
         if match is not None:
-            is_notice = match.error_rank >= len(reading.errors) and index.summary(match.slug)["kind"] == "warning"
-            matches.append(match._replace(is_aside=match.is_aside or (has_error and is_notice)))
+            matches.append(match)
     kept = sorted(_without_covered(matches), key=_total_order)
     best: dict[str, MessageMatch] = {}
     for match in sorted(
@@ -146,8 +145,11 @@ def fill_explain(line: str, values: dict[str, str]) -> str | None:
     return "".join(parts)
 
 
-def _judge(hit: TemplateHit, reading: Reading) -> MessageMatch | None:
-    """Return the match with its confidence, or None if too little was matched to say anything."""
+def _judge(hit: TemplateHit, reading: Reading, *, is_notice: bool) -> MessageMatch | None:
+    """Return the match with its confidence, or None if too little was matched to say anything.
+
+    `is_notice` says that the entry is about what programs print beside their errors.
+    """
     template, tokens, errors = hit.template, reading.tokens, reading.errors
     type_ = template.type.lower()
     is_typed = bool(type_) and hit.start > 0 and tokens[hit.start - 1].text.rpartition(".")[2] == type_
@@ -168,7 +170,7 @@ def _judge(hit: TemplateHit, reading: Reading) -> MessageMatch | None:
     if confidence is None:
         return None
     causes = sum(error.role == "error" for error in errors)
-    is_aside = causes <= rank < len(errors) or (rank >= len(errors) and reports_another(template.source))
+    is_aside = causes <= rank < len(errors) or (rank >= len(errors) and (is_notice or reports_another(template.source)))
     return MessageMatch(hit, rank, is_typed, bool(causes) and is_aside, confidence)
 
 
