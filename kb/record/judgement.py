@@ -5,7 +5,6 @@ from __future__ import annotations
 from kb.record.name_answer import Asker, NameAnswer, PasteFacts
 from kb.record.packages import PACKAGES, package_of_module
 from kb.record.query import PackageRecord, minor_version, moved_to, open_record, outermost_module
-from kb.record.ranges import version_ranges
 from kb.record.replacements import replacement_of
 from kb.record.rows import NameRow
 
@@ -45,7 +44,7 @@ def judge(
     if unread >> at & 1:
         return None
     earlier, later = mask & ((1 << at) - 1), mask >> (at + 1)
-    ranges = version_ranges(mask, record.lines, unread)
+    ranges = record.ranges(mask, unread)
     package = record.package.name
     base = NameAnswer(
         "",
