@@ -27,6 +27,10 @@ MIN_COVERAGE = 0.7
 """Minimum share of a template's information that has to be matched if the message goes on in other words."""
 
 _SENTENCE_END = lazy_pattern(r"['\"`)]?(?:[.!?]\s|[。！？])")
+_OPEN_END = lazy_pattern(r"([^\w{}]*)\{(\w+):(?:text|names)\}([^\w{}]*)$")
+_MAX_OPEN_END = 160
+"""The longest value at a message's end that is shown, in characters."""
+
 _DEPRECATIONS = frozenset({"DeprecationWarning", "FutureWarning", "PendingDeprecationWarning"})
 """Warnings about another release, not about what happens in this one."""
 
@@ -107,7 +111,7 @@ def evidence(index: Index, reading: Reading, match: MessageMatch) -> Evidence:
     hit = match.hit
     begin = reading.tokens[hit.start].start
     line_number = reading.text.line(begin)
-    values = hit.alignment.values
+    values = _open_end(reading, hit) | hit.alignment.values
     lines = index.summary(match.slug)["explanations"].get(hit.template.source, {})
     explain = {lang: fill_explain(line, values) for lang, line in lines.items()}
     filled = {str(lang): line for lang, line in explain.items() if line is not None}
@@ -118,6 +122,23 @@ def evidence(index: Index, reading: Reading, match: MessageMatch) -> Evidence:
         values=values,
         explain=filled if filled and len(filled) == len(explain) else None,
     )
+
+
+def _open_end(reading: Reading, hit: TemplateHit) -> dict[str, str]:
+    """Return what an open placeholder at the end of a whole template stands for: the rest of the line.
+
+    The index matches without it, because it fits anything.
+    """
+    last = _OPEN_END.search(hit.template.source)
+    if last is None or not hit.alignment.whole:
+        return {}
+    before, name, after = last.groups()
+    rest = reading.text.text[reading.tokens[hit.end - 1].end :].partition("\n")[0].strip().lstrip(before)
+    at = rest.find(f"{after} ") if after else -1
+    value = rest[:at] if at >= 0 else rest.removesuffix(after)
+    if len(value) > _MAX_OPEN_END:
+        value = f"{value[:_MAX_OPEN_END]}…"
+    return {name: value} if value else {}
 
 
 def fill_explain(line: str, values: dict[str, str]) -> str | None:

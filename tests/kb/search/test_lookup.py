@@ -29,6 +29,12 @@ def index(tmp_path_factory):
         en="Shapes that do not fit",
         zh="形状不合",
     )
+    write_entry(
+        folder,
+        "weights-left-out",
+        messages=["Warning: these weights of the network were left out ({weights:text})."],
+        explain="Not loaded: {weights}.",
+    )
     write_entry(folder, "general-trouble", messages=["RuntimeError: first and second shapes cannot be combined"])
     write_entry(folder, "worker-gone", messages=["RuntimeError: Loader worker {pid:int} exited without a word"])
     write_entry(folder, "old-call", messages=["UserWarning: this way of calling it is old and will go"])
@@ -83,6 +89,28 @@ def test_the_more_specific_of_two_templates_wins_and_the_other_still_serves(inde
     assert ids(lookup("first and second shapes cannot be combined, but why", index=index))[0] == (
         "general-trouble",
         "exact",
+    )
+
+
+@pytest.mark.parametrize(
+    ("rest", "value"),
+    [
+        ("(['fc.weight', 'fc.bias']).", "['fc.weight', 'fc.bias']"),
+        ("(encoder/layer-0). See the report.", "encoder/layer-0"),
+        ("(a\nb).", "a"),
+        ("(" + "w" * 200 + ").", "w" * 160 + "…"),
+    ],
+)
+def test_a_value_at_the_end_of_a_message_is_the_rest_of_its_line(index, rest, value):
+    text = "Warning: these weights of the network were left out " + rest
+    match = lookup(text, index=index).matches[0]
+    assert match.evidence.values == {"weights": value}
+    assert match.evidence.explain["en"] == f"Not loaded: {value}."
+
+
+def test_no_explain_line_where_a_message_ends_before_its_value(index):
+    assert (
+        lookup("Warning: these weights of the network were left out", index=index).matches[0].evidence.explain is None
     )
 
 
