@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -28,6 +29,10 @@ MIN_COVERAGE = 0.7
 
 _SENTENCE_END = lazy_pattern(r"['\"`)]?(?:[.!?]\s|[。！？])")
 _OPEN_END = lazy_pattern(r"([^\w{}]*)\{(\w+):(?:text|names)\}([^\w{}]*)$")
+_OPEN = lazy_pattern(r"\{(\w+):(?:text|names)\}")
+_MAX_PRINTED = 2000
+"""The longest message in which values are looked up as they were printed, in characters. A pasted log may have any length."""
+
 _MAX_OPEN_END = 160
 """The longest value at a message's end that is shown, in characters."""
 
@@ -111,7 +116,7 @@ def evidence(index: Index, reading: Reading, match: MessageMatch) -> Evidence:
     hit = match.hit
     begin = reading.tokens[hit.start].start
     line_number = reading.text.line(begin)
-    values = _open_end(reading, hit) | hit.alignment.values
+    values = _open_end(reading, hit) | _as_printed(reading, hit)
     lines = index.summary(match.slug)["explanations"].get(hit.template.source, {})
     explain = {lang: fill_explain(line, values) for lang, line in lines.items()}
     filled = {str(lang): line for lang, line in explain.items() if line is not None}
@@ -122,6 +127,25 @@ def evidence(index: Index, reading: Reading, match: MessageMatch) -> Evidence:
         values=values,
         explain=filled if filled and len(filled) == len(explain) else None,
     )
+
+
+def _as_printed(reading: Reading, hit: TemplateHit) -> dict[str, str]:
+    """Return the captured values, those of open placeholders with the punctuation that stands between their words, and quoted lists in their brackets."""
+    values = dict(hit.alignment.values)
+    text = reading.text.text[reading.tokens[hit.start].start : reading.tokens[hit.end - 1].end]
+    if len(text) > _MAX_PRINTED:
+        return values
+    for name in _OPEN.findall(hit.template.source):
+        words = values.get(name, "").replace(", ", " ").split()
+        found = re.search(r"\W*".join(map(re.escape, words)), text) if len(words) > 1 else None
+        if found is None or "\n" in found.group():
+            continue
+        begin, end = found.span()
+        if "'" in found.group() or '"' in found.group():
+            begin = len(text[:begin].rstrip("[({'\""))
+            end = len(text) - len(text[end:].lstrip("'\"})]"))
+        values[name] = text[begin:end]
+    return values
 
 
 def _open_end(reading: Reading, hit: TemplateHit) -> dict[str, str]:

@@ -35,6 +35,7 @@ def index(tmp_path_factory):
         messages=["Warning: these weights of the network were left out ({weights:text})."],
         explain="Not loaded: {weights}.",
     )
+    write_entry(folder, "file-not-taken", messages=["Notice: nothing of the file {file:text} was taken by the network"])
     write_entry(folder, "general-trouble", messages=["RuntimeError: first and second shapes cannot be combined"])
     write_entry(folder, "worker-gone", messages=["RuntimeError: Loader worker {pid:int} exited without a word"])
     write_entry(folder, "old-call", messages=["UserWarning: this way of calling it is old and will go"])
@@ -106,6 +107,19 @@ def test_a_value_at_the_end_of_a_message_is_the_rest_of_its_line(index, rest, va
     match = lookup(text, index=index).matches[0]
     assert match.evidence.values == {"weights": value}
     assert match.evidence.explain["en"] == f"Not loaded: {value}."
+
+
+@pytest.mark.parametrize(
+    ("printed", "value"),
+    [
+        ("google/vit-base, v2", "google/vit-base, v2"),
+        ("['fc.weight', 'fc.bias']", "['fc.weight', 'fc.bias']"),
+        ("'encoder'", "encoder"),
+    ],
+)
+def test_a_value_of_several_words_is_shown_as_printed(index, printed, value):
+    match = lookup(f"Notice: nothing of the file {printed} was taken by the network", index=index).matches[0]
+    assert match.evidence.values == {"file": value}
 
 
 def test_no_explain_line_where_a_message_ends_before_its_value(index):
