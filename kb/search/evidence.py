@@ -62,8 +62,8 @@ def _bare(text: str, begin: int, end: int) -> str:
     value = f"{text[end]}{value}{text[end]}" if is_quoted else value
     for closing, opening in _OPENING.items():
         ends = [at for at, sign in enumerate(value) if sign == closing and not _is_open(value[: at + 1], closing)]
-        if ends and value.startswith(opening):
-            value = value[1 : ends[0]]
+        if value.startswith(opening):
+            value = value[1 : ends[0] if ends else None]
         elif ends and value.count(closing) > value.count(opening):
             value = value[: ends[-1]]
     last = value[-1:]

@@ -29,6 +29,12 @@ def index(tmp_path_factory):
         en="Shapes that do not fit",
         zh="形状不合",
     )
+    write_entry(
+        folder,
+        "weights-left-out",
+        messages=["Warning: these weights of the network were left out ({weights:text})."],
+        explain="Not loaded: {weights}.",
+    )
     write_entry(folder, "general-trouble", messages=["RuntimeError: first and second shapes cannot be combined"])
     write_entry(folder, "worker-gone", messages=["RuntimeError: Loader worker {pid:int} exited without a word"])
     write_entry(folder, "old-call", messages=["UserWarning: this way of calling it is old and will go"])
@@ -86,6 +92,12 @@ def test_the_more_specific_of_two_templates_wins_and_the_other_still_serves(inde
     )
 
 
+def test_no_explain_line_where_a_message_ends_before_its_value(index):
+    assert (
+        lookup("Warning: these weights of the network were left out", index=index).matches[0].evidence.explain is None
+    )
+
+
 def test_an_explain_line_is_left_out_where_a_value_is_missing():
     assert fill_explain("{a} and {a[1]}", {"a": "[3, 4]"}) == "[3, 4] and 4"
     assert fill_explain("{b}", {"a": "1"}) is None
@@ -118,6 +130,12 @@ def test_an_explain_line_is_left_out_where_a_value_is_missing():
             "ValueError: guard on the expression {got:text} unhinted",
             "guard on the expression Eq(u0, 1) (unhinted",
             "Eq(u0, 1)",
+        ),
+        ("OSError: no weights for these layers ({got:text}).", "no weights for these layers (a\nb).", "a"),
+        (
+            "OSError: no weights for these layers {got:text}",
+            "no weights for these layers " + "w" * 201,
+            "w" * 200 + "…",
         ),
         ("ValueError: pass this option {got:text} to it", "pass this option `mode='max'` to it", "mode='max'"),
     ],
