@@ -37,13 +37,16 @@ class MessageMatch(NamedTuple):
 
     `error_rank` is that error's position in the order of causes, or the number of errors if the match is in none.
     `is_typed` says that the exception's name stands before the message. `is_aside` says that the match explains a warning,
-    a notice or a wrapper while the paste has an error.
+    a notice or a wrapper while the paste has an error, `is_notice` that its entry is about what is printed beside errors, and
+    `is_below` that an empty line parts it from the beginning of its error.
     """
 
     hit: TemplateHit
     error_rank: int
     is_typed: bool
     is_aside: bool
+    is_notice: bool
+    is_below: bool
     confidence: Confidence
 
     @property
@@ -59,10 +62,11 @@ class MessageMatch(NamedTuple):
     def order(self) -> tuple[Any, ...]:
         """Sort key, best first; matches with equal keys are ties that only the rest of the paste tells apart."""
         template = self.hit.template
-        is_warning = template.type.endswith("Warning") + (template.type in _DEPRECATIONS)
+        is_warning = (self.is_notice or template.type.endswith("Warning")) + (template.type in _DEPRECATIONS)
         information = -sum(template.information)
         level, is_wrapper = _LEVEL[self.confidence], reports_another(template.source)
-        return level, self.is_aside, is_warning, self.error_rank, is_wrapper, information, not self.is_typed
+        place = self.error_rank, is_wrapper, self.is_below
+        return level, self.is_aside, is_warning, *place, information, not self.is_typed
 
 
 def match_messages(index: Index, reading: Reading) -> list[MessageMatch]:
@@ -127,7 +131,8 @@ def _judge(hit: TemplateHit, reading: Reading, *, is_notice: bool) -> MessageMat
         return None
     causes = sum(error.role == "error" for error in errors)
     is_aside = causes <= rank < len(errors) or (rank >= len(errors) and (is_notice or reports_another(template.source)))
-    return MessageMatch(hit, rank, is_typed, bool(causes) and is_aside, confidence)
+    is_below = error is not None and "\n\n" in reading.text.text[error.start : tokens[hit.start].start]
+    return MessageMatch(hit, rank, is_typed, bool(causes) and is_aside, is_notice, is_below, confidence)
 
 
 def _confidence(hit: TemplateHit, *, is_typed: bool, is_at_end: bool) -> Confidence | None:
