@@ -24,6 +24,8 @@ MIN_SCORE = 2.0
 MIN_LEAD = 1.0
 
 _CODE_SPAN = lazy_pattern(r"``? ?(.+?) ?``?(?!`)")
+_DOTS = lazy_pattern(r"\s*+(?:\.\.\.|…)\s*+")
+_SOMETHING = r"[^\n]{1,200}?"
 _IDENTIFIER = lazy_pattern(r"[A-Za-z_]\w{2,}")
 _OUTPUT_WORD = lazy_pattern(r"[A-Za-z_][\w.:]*\w")
 _LABEL_WORD = lazy_pattern(r"[a-z]{4,}")
@@ -109,6 +111,9 @@ def _clues_by_item(document: EntryDocument, text: str, template: str) -> list[li
         )
         elsewhere += "\n".join(other["cause"] for other in items if other is not item)
         clues_of_items[index] += _quoted(item["cause"], elsewhere, document["messages"], text)
+        elsewhere += "\n".join(other["change"] for other in items if other is not item)
+        of_change = _quoted(item["change"], elsewhere, document["messages"], message)
+        clues_of_items[index] += [clue._replace(weight=2.0) for clue in of_change]
         clues_of_items[index] += _version(item, text)
     if sum(map(bool, cases)) == 1:
         cases = [[] for _ in items]  # a program tells causes apart only beside that of another cause
@@ -145,7 +150,7 @@ def _clues_by_item(document: EntryDocument, text: str, template: str) -> list[li
 
 
 def _quoted(cause: str, elsewhere: str, messages: list[str], text: str) -> Iterator[_Clue]:
-    """Yield the code spans of a cause that the paste has.
+    """Yield the code spans of a cause that the paste has; dots in a span stand for anything on the line.
 
     A span tells nothing if most wordings of the message have it, or if it is `elsewhere`, in the causes and programs of the others. Where the
     cause names a unit (several GiB), the amount before the span must be in that unit.
@@ -153,7 +158,8 @@ def _quoted(cause: str, elsewhere: str, messages: list[str], text: str) -> Itera
     for span in _CODE_SPAN.findall(cause):
         if len(span) < _MIN_SPAN or span in _COMMON_IDENTIFIERS or span in elsewhere:
             continue
-        match = re.search(_SIZE + r"(?<![\w.])" + re.escape(span) + r"(?!\w)", text)
+        parts = map(re.escape, filter(None, _DOTS.split(span)))
+        match = re.search(_SIZE + r"(?<![\w.])" + _SOMETHING.join(parts) + r"(?!\w)", text)
         if match is None:
             continue
         unit = _UNIT.search(cause)

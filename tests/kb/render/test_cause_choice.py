@@ -125,6 +125,17 @@ def test_the_work_on_a_long_paste_is_bounded():
     assert choice.item == 1
 
 
+def test_a_message_that_a_cause_quotes_in_part_or_in_its_change_decides():
+    causes = document(
+        item("The model moved"),
+        item("`they ... twice` is printed"),
+        item("Another") | {"change": "At `meet alone` do this."},
+    )
+    assert choose_cause(causes, "RuntimeError: they meet twice").item == 1
+    assert choose_cause(causes, "RuntimeError: they meet alone").item == 2
+    assert choose_cause(causes, traceback("meet alone", "RuntimeError: they are lost")).item == 0
+
+
 @pytest.mark.slow
 def test_what_is_claimed_of_recorded_runs_is_nearly_always_right():
     index = open_index()
