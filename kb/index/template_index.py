@@ -43,7 +43,8 @@ class TemplateRecord(NamedTuple):
     """A template as it is indexed: a whole message, the tail of one (`is_tail`), or only the name of an exception (`is_bare_type`).
 
     `type` is the exception's class name without modules, or empty. `information` is the information content of each word
-    of `pieces` in nats: the natural logarithm of one over the share of the entries whose messages have the word.
+    of `pieces` in nats: the natural logarithm of one over the share of the entries whose messages have the word. `open_ends` are the
+    names of the open placeholders before and after `pieces`, which hold none; empty where there is none.
     """
 
     id: str
@@ -53,6 +54,7 @@ class TemplateRecord(NamedTuple):
     pieces: tuple[Piece, ...]
     is_tail: bool
     is_bare_type: bool
+    open_ends: tuple[str, str] = ("", "")
     information: tuple[float, ...] = ()
 
 
@@ -117,11 +119,13 @@ class TemplateIndex:
         return [tuple(map(int, offsets.split())) for offsets in self._store.get("first_words", word) or ()]
 
     def _read_record(self, template_id: str) -> TemplateRecord:
-        slug, source, type_, pieces, is_tail, is_bare_type = self._store.get("templates", template_id)
+        slug, source, type_, pieces, is_tail, is_bare_type, ends = self._store.get("templates", template_id)
         pieces = tuple(Placeholder(*piece) if isinstance(piece, list) else piece for piece in pieces)
         counts = [self._store.get("message_words", piece) or math.inf for piece in pieces if isinstance(piece, str)]
         information = tuple(round(math.log(1 + self._entries / count), 1) for count in counts)
-        return TemplateRecord(template_id, slug, source, type_, pieces, is_tail, is_bare_type, information)
+        return TemplateRecord(
+            template_id, slug, source, type_, pieces, is_tail, is_bare_type, (ends[0], ends[1]), information
+        )
 
 
 def count_messages(buffer: WriteBuffer, slug: str, messages: Sequence[str], step: int = 1) -> None:
@@ -130,7 +134,7 @@ def count_messages(buffer: WriteBuffer, slug: str, messages: Sequence[str], step
     for number, (template, pieces, is_tail, is_bare_type) in enumerate(_rows(messages)):
         template_id = f"{slug} {number}"
         words.update(piece for piece in pieces if isinstance(piece, str))
-        row = [slug, template.source, template.type, pieces, is_tail, is_bare_type]
+        row = [slug, template.source, template.type, pieces, is_tail, is_bare_type, _open_ends(template.pieces)]
         buffer.put("templates", template_id, row if step > 0 else None)
         for offsets, anchor_words in _anchors(pieces):
             buffer.count("anchors", _anchor_key(offsets, anchor_words), step, template_id)
@@ -218,6 +222,12 @@ def _closed(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
     """Return the pieces without open placeholders at either end, which match anything."""
     closed = [at for at, piece in enumerate(pieces) if isinstance(piece, str) or piece.type not in OPEN_TYPES]
     return tuple(pieces[closed[0] : closed[-1] + 1]) if closed else ()
+
+
+def _open_ends(pieces: Sequence[Piece]) -> tuple[str, str]:
+    """Return the names of the open placeholders with which a template begins and ends."""
+    ends = [piece.name if isinstance(piece, Placeholder) and piece.type in OPEN_TYPES else "" for piece in pieces]
+    return (ends[0], ends[-1]) if ends else ("", "")
 
 
 def _type_names(template: Template) -> list[str]:

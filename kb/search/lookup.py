@@ -6,7 +6,8 @@ from kb.index.manager import open_index
 from kb.index.reader import Index
 from kb.search.answer import Answer, Confidence, Evidence, Match
 from kb.search.calibration import model, probability
-from kb.search.message_matching import MessageMatch, best_ties, ends_with_full_line, evidence, match_messages
+from kb.search.evidence import evidence
+from kb.search.message_matching import MessageMatch, best_ties, ends_with_full_line, match_messages
 from kb.search.out_of_scope import raised_elsewhere
 from kb.search.reading import Reading, readings
 from kb.search.released import record_answer

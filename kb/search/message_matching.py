@@ -1,4 +1,4 @@
-"""Match the messages of entries with a paste: which templates stand in it, in which of its errors, and how much of each was found."""
+"""Match the messages of entries with a paste: which templates stand in it, and in which of its errors."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from typing import Any, NamedTuple
 
 from kb.index.reader import Index
 from kb.index.template_index import TemplateHit
-from kb.search.answer import Confidence, Evidence
+from kb.search.answer import Confidence
 from kb.search.reading import Reading
 from kb.templates.attributes import MODULE, TENSOR, is_of_pytorch_alone
 from kb.templates.matcher import Piece, Placeholder
 from kb.text.frames import traceback_files
 from kb.text.lazy_regex import lazy_pattern
-from kb.text.lexer import numbers
 from kb.text.software import BUILT_ON_PYTORCH, names_pytorch
 from kb.text.tracebacks import ErrorSpan
 from kb.text.wrappers import reports_another
 
-__all__ = ["MessageMatch", "best_ties", "ends_with_full_line", "evidence", "fill_explain", "match_messages"]
+__all__ = ["MessageMatch", "best_ties", "ends_with_full_line", "match_messages"]
 
 MIN_INFORMATION = 10.0
 """Minimum information content, in nats, that the matched words of an incomplete template need. About four rare words."""
@@ -100,49 +99,6 @@ def ends_with_full_line(reading: Reading, match: MessageMatch) -> bool:
     at = reading.tokens[match.hit.end - 1].start
     begin, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
     return 0 <= end < len(text.rstrip()) and end - begin == max(map(len, text.split("\n")))
-
-
-def evidence(index: Index, reading: Reading, match: MessageMatch) -> Evidence:
-    """Return the line of the paste that matched, the template, and what its placeholders stand for."""
-    hit = match.hit
-    begin = reading.tokens[hit.start].start
-    line_number = reading.text.line(begin)
-    values = hit.alignment.values
-    lines = index.summary(match.slug)["explanations"].get(hit.template.source, {})
-    explain = {lang: fill_explain(line, values) for lang, line in lines.items()}
-    filled = {str(lang): line for lang, line in explain.items() if line is not None}
-    return Evidence(
-        line=_shorten(reading.pasted.split("\n")[line_number - 1].strip(), reading.text.text[begin : begin + 20]),
-        line_number=line_number,
-        template=hit.template.source,
-        values=values,
-        explain=filled if filled and len(filled) == len(explain) else None,
-    )
-
-
-def fill_explain(line: str, values: dict[str, str]) -> str | None:
-    """Return an explain line with the captured values in it: `{input}` as printed, `{input[1]}` its second number.
-
-    None if a name was not captured or has no such number.
-    """
-    parts, rest = [], line
-    while rest:
-        before, brace, rest = rest.partition("{")
-        parts.append(before)
-        if not brace:
-            break
-        expression, _, rest = rest.partition("}")
-        name, bracket, index = expression.partition("[")
-        if name not in values:
-            return None
-        value = values[name]
-        if bracket:
-            in_value, position = numbers(value), index.rstrip("]")
-            if not position.lstrip("-").isdigit() or not -len(in_value) <= int(position) < len(in_value):
-                return None
-            value = str(in_value[int(position)])
-        parts.append(value)
-    return "".join(parts)
 
 
 def _judge(hit: TemplateHit, reading: Reading, *, is_notice: bool) -> MessageMatch | None:
@@ -265,9 +221,3 @@ def _without_covered(matches: list[MessageMatch]) -> list[MessageMatch]:
 def _literal_length(pieces: Sequence[Piece]) -> int:
     """Return the number of characters that a template fixes, those glued to placeholders included."""
     return sum(len(piece) if isinstance(piece, str) else len(piece.prefix + piece.suffix) for piece in pieces)
-
-
-def _shorten(line: str, words: str) -> str:
-    """Return a line; of one that is too long to read, the part around these words."""
-    at = line.find(words)
-    return line[:500] if len(line) <= 500 or at < 300 else "… " + line[at - 100 : at + 398]

@@ -61,7 +61,8 @@ class Alignment(NamedTuple):
     """How far a template matches a text from some token on.
 
     `pieces` counts the matched pieces and `words` those of them that are words. `end` is the index after the last token used.
-    `values` holds the captured values by placeholder name; it is empty unless `whole`.
+    `values` holds the captured values by placeholder name, and `spans` for an open one the indices of its first token and after its last;
+    both are empty unless `whole`.
     """
 
     pieces: int
@@ -69,6 +70,7 @@ class Alignment(NamedTuple):
     end: int
     whole: bool
     values: dict[str, str]
+    spans: dict[str, tuple[int, int]]
 
 
 def align(pieces: Sequence[Piece], tokens: Sequence[Token], start: int = 0) -> Alignment:
@@ -77,12 +79,12 @@ def align(pieces: Sequence[Piece], tokens: Sequence[Token], start: int = 0) -> A
     complete = walk.match(0, start, 0)
     if complete is not None:
         end, words, values = complete
-        return Alignment(len(pieces), words, end, True, values)
+        return Alignment(len(pieces), words, end, True, values, walk.spans)
     words, matched, end = walk.best
     if end < len(tokens) and matched < len(pieces):
         piece = pieces[matched]
         end += isinstance(piece, Placeholder) and piece.type not in OPEN_TYPES and _fits(piece, tokens[end], {})
-    return Alignment(matched, words, end, False, {})
+    return Alignment(matched, words, end, False, {}, {})
 
 
 def match(pieces: Sequence[Piece], tokens: Sequence[Token], start: int = 0) -> tuple[int, dict[str, str]] | None:
@@ -103,6 +105,8 @@ class _Walk:
         self._steps = _MAX_STEPS
         self.best = (0, 0, 0)
         """The words, the pieces and the end of the longest partial match."""
+        self.spans: dict[str, tuple[int, int]] = {}
+        """Where the named open placeholders of a complete match stand."""
 
     def match(self, at: int, i: int, words: int) -> tuple[int, int, dict[str, str]] | None:
         """Match the pieces from `at` on with the tokens from `i` on; return the end, the number of words, and the values."""
@@ -145,8 +149,10 @@ class _Walk:
             if rest is not None:
                 between = ", " if placeholder.type == "names" else " "
                 captured = between.join(token.raw for token in tokens[i:end])
-                values = {placeholder.name: captured} if placeholder.name else {}
-                return rest[0], rest[1], values | rest[2]
+                if not placeholder.name:
+                    return rest
+                self.spans[placeholder.name] = i, end
+                return rest[0], rest[1], {placeholder.name: captured} | rest[2]
         self._failed.add((at, i))
         return None
 

@@ -8,8 +8,8 @@ import pytest
 
 from kb import lookup as public_lookup
 from kb.index.manager import open_index
+from kb.search.evidence import fill_explain
 from kb.search.lookup import lookup
-from kb.search.message_matching import fill_explain
 from kb.text.languages import LANGUAGES
 from kb.text.software import FRAMEWORKS, OTHERS, names
 from tests.kb.entries_to_find import write_entry
@@ -28,6 +28,12 @@ def index(tmp_path_factory):
         explain="The layer expects {second[0]} features, your batch has {first[1]} in {first}.",
         en="Shapes that do not fit",
         zh="形状不合",
+    )
+    write_entry(
+        folder,
+        "weights-left-out",
+        messages=["Warning: these weights of the network were left out ({weights:text})."],
+        explain="Not loaded: {weights}.",
     )
     write_entry(folder, "general-trouble", messages=["RuntimeError: first and second shapes cannot be combined"])
     write_entry(folder, "worker-gone", messages=["RuntimeError: Loader worker {pid:int} exited without a word"])
@@ -86,11 +92,60 @@ def test_the_more_specific_of_two_templates_wins_and_the_other_still_serves(inde
     )
 
 
+def test_no_explain_line_where_a_message_ends_before_its_value(index):
+    assert (
+        lookup("Warning: these weights of the network were left out", index=index).matches[0].evidence.explain is None
+    )
+
+
 def test_an_explain_line_is_left_out_where_a_value_is_missing():
     assert fill_explain("{a} and {a[1]}", {"a": "[3, 4]"}) == "[3, 4] and 4"
     assert fill_explain("{b}", {"a": "1"}) is None
     assert fill_explain("{a[5]}", {"a": "[3, 4]"}) is None
     assert fill_explain("no value", {}) == "no value"
+
+
+@pytest.mark.parametrize(
+    ("message", "printed", "values"),
+    [
+        (
+            "TypeError: rand() got ({got:text}), but expected one",
+            "rand() got (float, int), but expected one of:",
+            "float, int",
+        ),
+        (
+            "ValueError: Target modules {got:text} not found in model",
+            "Target modules ['q', 'v'] not found in model",
+            "q, v",
+        ),
+        (
+            'RuntimeError: "{got:text}" not implemented for Half',
+            '"addmm_impl_cpu_" not implemented for Half',
+            "addmm_impl_cpu_",
+        ),
+        ("ValueError: wrong size of the batch={got:text}", "wrong size of the batch=0", "0"),
+        ("OSError: no weights in the folder {got:text}.", "no weights in the folder ./out/step-1.", "./out/step-1"),
+        ("OSError: the cache is full ({got:text}).", "the cache is full (5.2 GiB). Based on what is left", "5.2 GiB"),
+        (
+            "ValueError: guard on the expression {got:text} unhinted",
+            "guard on the expression Eq(u0, 1) (unhinted",
+            "Eq(u0, 1)",
+        ),
+        ("OSError: no weights for these layers ({got:text}).", "no weights for these layers (a\nb).", "a"),
+        (
+            "OSError: no weights for these layers {got:text}",
+            "no weights for these layers " + "w" * 201,
+            "w" * 200 + "…",
+        ),
+        ("ValueError: pass this option {got:text} to it", "pass this option `mode='max'` to it", "mode='max'"),
+    ],
+)
+def test_an_open_placeholder_is_shown_as_printed_without_quotes_and_brackets(tmp_path, message, printed, values):
+    write_entry(tmp_path / "entries", "open-placeholder", messages=[message], explain="It got {got}.")
+    type_ = message.partition(":")[0]
+    text = f"a line before\n{type_}: {printed}\na line after"
+    evidence = lookup(text, index=open_index([tmp_path / "entries"], cache=tmp_path / "cache")).matches[0].evidence
+    assert evidence.explain["en"] == f"It got {values}."
 
 
 def test_each_of_several_errors_is_answered_the_cause_first(index):
