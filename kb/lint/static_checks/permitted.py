@@ -24,7 +24,7 @@ MODULES = frozenset(
     "__future__ abc argparse array ast base64 bisect calendar cmath collections concurrent contextlib copy csv dataclasses datetime decimal "
     "enum fractions functools gc gzip hashlib heapq importlib io itertools json math multiprocessing numbers operator os pathlib pickle platform "
     "pprint queue random re resource secrets shutil socket statistics string struct subprocess sys tarfile tempfile textwrap threading time types "
-    "typing uuid weakref zipfile zlib".split()
+    "typing uuid wave weakref zipfile zlib".split()
 )
 """Modules of the standard library. The rest looks into the interpreter, runs code from text, reports errors or hides them."""
 

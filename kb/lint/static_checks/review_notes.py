@@ -11,7 +11,7 @@ __all__ = ["review_notes"]
 
 _OUTSIDE = frozenset(
     "concurrent ctypes gc importlib io multiprocessing os pickle queue resource shutil signal socket subprocess sys tarfile tempfile threading "
-    "weakref zipfile".split()
+    "wave weakref zipfile".split()
 )
 """Modules of the standard library that reach processes, files or the interpreter. The others only compute."""
 _FILES = frozenset(
