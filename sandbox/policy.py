@@ -22,8 +22,7 @@ GRACE = 1.5  # seconds after a deadline within which the worker itself must have
 START_TIMEOUT = 240  # seconds for a worker to import what it preloads, which may be all packages of an environment
 MAX_RESPONSE = 1 << 20  # bytes of a worker's longest response; an honest one carries a chunk of output and has 88 kB
 
-PYTHON_OPTIONS = ("-u", "-W", "default", "-W", "ignore::ResourceWarning")
-"""Warnings that Python hides are shown, but for that of resources, which old releases of torch emit on their own."""
+PYTHON_OPTIONS = ("-u", "-W", "default")
 
 ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",

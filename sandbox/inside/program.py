@@ -1,4 +1,4 @@
-"""Runs one program as `python -u -W default -W ignore::ResourceWarning program.py` would run it, in a process of its own."""
+"""Runs one program as `python -u -W default program.py` would run it, in a process of its own."""
 
 from __future__ import annotations
 

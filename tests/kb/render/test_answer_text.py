@@ -215,7 +215,7 @@ def test_how_many_more_cases_there_are_is_told(index):
     for slug in index.slugs():
         card = index.document(slug)
         match = Match(slug, "exact", 1.0, card["title"], Evidence())
-        last = answer_lines(Answer(True, (match,), (), "en"), card, "", 88, None, PLAIN)[-1]
+        last = answer_lines(Answer(True, (match,), (), "en"), card, "", 120, None, PLAIN)[-1]
         more = len(card["cases"]) - 1
         assert last.startswith({0: "Whole programs", 1: "1 more case,"}.get(max(0, more), f"{more} more cases,"))
 

@@ -274,7 +274,7 @@ def test_what_people_type_by_an_entry_s_own_account_leads_to_it(corpus, publishe
         declined += [text] if not answer.answered else []
         missed += [(slug, text)] if slug not in [match.id for match in answer.matches[:1]] else []
     assert len(missed) <= len(typed[::5]) * 0.05, missed
-    assert len(declined) <= len(typed[::5]) * 0.08, declined
+    assert len(declined) <= len(typed[::5]) * 0.09, declined
 
 
 def test_a_library_with_torch_in_its_name_is_not_pytorch(published):

@@ -67,7 +67,7 @@ def test_a_message_is_known_by_its_first_sentence(index, corpus):
         if not answer.answered or answer.matches[0].id != slug:
             missed.append((slug, said))
     assert quoted > 50
-    assert len(missed) <= quoted * 0.16, missed
+    assert len(missed) <= quoted * 0.17, missed
 
 
 @pytest.mark.slow
