@@ -17,6 +17,10 @@ from kb.text.software import BUILT_ON_PYTORCH, names_pytorch
 from kb.text.tracebacks import ErrorSpan
 from kb.text.wrappers import reports_another
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kb.documents.shapes import EntrySummary
+
 __all__ = ["MessageMatch", "best_ties", "ends_with_full_line", "match_messages"]
 
 MIN_INFORMATION = 10.0
@@ -73,9 +77,10 @@ def match_messages(index: Index, reading: Reading) -> list[MessageMatch]:
     """Return the best match of each entry whose messages stand in the paste, best first; ties in the order of slugs."""
     matches = []
     for hit in index.templates.find(reading.tokens):
-        is_notice = index.summary(hit.template.slug)["kind"] == "warning"
-        match = _judge(hit, reading, is_notice=is_notice) if _is_raised_there(index, reading, hit) else None
-        if match is not None and match.confidence == "exact" and not _shows_pytorch(index, reading, hit):
+        summary = index.summary(hit.template.slug)
+        is_notice = summary["kind"] == "warning"
+        match = _judge(hit, reading, is_notice=is_notice) if _is_raised_there(summary, reading, hit) else None
+        if match is not None and match.confidence == "exact" and not _shows_pytorch(summary, reading, hit):
             match = match._replace(confidence="likely")
         if match is not None:
             matches.append(match)
@@ -154,9 +159,9 @@ def _confidence(hit: TemplateHit, *, is_typed: bool, is_at_end: bool) -> Confide
     return "likely" if matched >= max(2.5 * MIN_INFORMATION, MIN_COVERAGE * sum(template.information)) else None
 
 
-def _shows_pytorch(index: Index, reading: Reading, hit: TemplateHit) -> bool:
+def _shows_pytorch(summary: EntrySummary, reading: Reading, hit: TemplateHit) -> bool:
     """Tell whether the paste shows PyTorch, or the message is one that only PyTorch prints, or names a package that is built on it."""
-    if hit.template.source not in index.summary(hit.template.slug)["generic"]:
+    if hit.template.source not in summary["generic"]:
         return True
     if names_pytorch(reading.text.text):
         return True
@@ -169,9 +174,9 @@ def _shows_pytorch(index: Index, reading: Reading, hit: TemplateHit) -> bool:
     return names_attribute and any(is_of_pytorch_alone(word) for word in words)
 
 
-def _is_raised_there(index: Index, reading: Reading, hit: TemplateHit) -> bool:
+def _is_raised_there(summary: EntrySummary, reading: Reading, hit: TemplateHit) -> bool:
     """Tell whether the message may come from anywhere, or the innermost frame of the paste is in the file that raises it."""
-    file = index.summary(hit.template.slug)["raised_in"].get(hit.template.source)
+    file = summary["raised_in"].get(hit.template.source)
     if file is None:
         return True
     rank = reading.error_rank(reading.tokens[hit.start].start, reading.tokens[hit.end - 1].start)
