@@ -10,10 +10,10 @@ from kb.corpus.bounded_yaml import YamlError, read_yaml
 from kb.corpus.diagnostic import Diagnostic, Diagnostics, display_path
 from kb.corpus.entry import Entry
 from kb.corpus.files import YAML_BYTES, UnreadableFile, environment_files, is_there, read_text
+from kb.corpus.paths import SETTINGS_FILE
 
-__all__ = ["FILE", "Settings", "apply_settings", "origin", "read_settings"]
+__all__ = ["Settings", "apply_settings", "origin", "read_settings"]
 
-FILE = "kb.yaml"
 _PACKAGE = Path(__file__).resolve().parent.parent
 _SHIPPED = (_PACKAGE / "_entries", _PACKAGE.parent / "entries")
 _KEYS = {
@@ -40,7 +40,7 @@ def read_settings(folder: Path) -> tuple[Settings, list[Diagnostic]]:
 
     Where there is no file, or anything in it is wrong, the folder is called by its own name and has no image.
     """
-    path = folder / FILE
+    path = folder / SETTINGS_FILE
     default = Settings(folder.resolve().name, environments=str(folder) if environment_files(folder) else "")
     if not is_there(path):
         return default, []

@@ -7,11 +7,14 @@ import sys
 import zlib
 from collections.abc import Iterable, Sequence
 
-__all__ = ["cache_folder", "cache_root", "entry_folder_names", "shipped_folders"]
+__all__ = ["SETTINGS_FILE", "cache_folder", "cache_root", "entry_folder_names", "shipped_folders"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _INSTALLED_ENTRIES = os.path.join(_PACKAGE, "_entries")
 _INSTALLED_INDEX = os.path.join(_PACKAGE, "_index")
+
+SETTINGS_FILE = "kb.yaml"
+"""The settings of a folder of entries (see `kb.corpus.collection`)."""
 
 
 def entry_folder_names(extra: Iterable[str | os.PathLike[str]] = ()) -> list[str]:

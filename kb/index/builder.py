@@ -100,8 +100,10 @@ def _write_all(folder: Path, wanted: str, folders: Sequence[str]) -> tuple[str, 
     """Write the generation of all entries into `folder` and return their slugs."""
     paths = [Path(name) for name in folders]
     corpus = load(paths)
+    ledgers = load_ledgers(paths)
     has_slug_conflict = any(fault.rule == "KB011" for fault in corpus.faults)
-    write_generation(folder, wanted, list(corpus), load_ledgers(paths), has_slug_conflict=has_slug_conflict)
+    has_faults = bool(corpus.faults or ledgers.faults)
+    write_generation(folder, wanted, list(corpus), ledgers, has_slug_conflict=has_slug_conflict, has_faults=has_faults)
     return tuple(corpus.entries)
 
 
@@ -113,8 +115,11 @@ def _follow(folder: Path, wanted: str, folders: Sequence[str], previous: Index) 
         return None
     present = {line.partition("\t")[0] for line in wanted.split("\n")}
     removed = [slug for path in paths if previous.source_path(slug := Path(path).stem) == path]
-    added = [entry for path in paths if path in present and (entry := parse(Path(path))[0]) is not None]
-    write_generation(folder, wanted, added, load_ledgers(map(Path, folders)), removed=removed, previous=previous)
+    parsed = [parse(Path(path)) for path in paths if path in present]
+    added = [entry for entry, _ in parsed if entry is not None]
+    has_faults = any(faults for _, faults in parsed)
+    ledgers = load_ledgers(map(Path, folders))
+    write_generation(folder, wanted, added, ledgers, removed=removed, previous=previous, has_faults=has_faults)
     return tuple(entry.id for entry in added)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
+from kb.corpus.paths import SETTINGS_FILE
+
 __all__ = ["changed_paths", "manifest"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -15,7 +17,7 @@ _DECISIVE = ("corpus", "documents", "index", "templates", "text", os.path.join("
 def manifest(folders: Sequence[str], shipped: str = "") -> str:
     """Return a text that changes whenever an index of these folders has to change: a line for each file that it is made of.
 
-    Those files are the entries, the ledgers, and in a checkout kb's own modules. A line holds the path, the modification
+    Those files are the entries, their folder's settings, the ledgers, and in a checkout kb's own modules. A line holds the path, the modification
     time in nanoseconds and the size in bytes. The files of an installed package do not change, so the package's version
     stands for its modules and for the folder `shipped`.
     """
@@ -27,6 +29,7 @@ def manifest(folders: Sequence[str], shipped: str = "") -> str:
         lines = [line for name in _DECISIVE for line in _lines(os.path.join(_PACKAGE, name), (".py", ".txt", ".json"))]
     for folder in folders:
         if folder != shipped:
+            lines += _lines(folder, (SETTINGS_FILE,))
             for topic in _scan(folder):
                 if topic.is_dir():
                     lines += _lines(topic.path, (".md", ".json"))

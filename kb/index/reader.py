@@ -25,13 +25,14 @@ META_KEY = "meta"
 class Meta(NamedTuple):
     """What an index says of itself: its entries, those of them that have messages, and those changed since it was built from scratch.
 
-    `has_slug_conflict` says that several entries claim the same slug.
+    `has_slug_conflict` says that several entries claim the same slug, `has_faults` that some file had faults when it was read, and perhaps still has.
     """
 
     size: int = 0
     with_messages: int = 0
     changed: int = 0
     has_slug_conflict: bool = False
+    has_faults: bool = False
 
 
 class Index:
@@ -78,6 +79,10 @@ class Index:
         related = [self.store.get("redirects", entry["id"]) for entry in document["related"]]
         document["related"] = [{"id": other, "title": self.summary(other)["title"]} for other in related if other]
         return document
+
+    def documents(self) -> list[EntryDocument]:
+        """Return what is shown of each entry in the order of their slugs, related entries without titles."""
+        return [document for _, document in self.store.items("documents")]
 
     def source_path(self, slug: str) -> str:
         """Return the file of the entry with exactly this slug, or the empty string."""

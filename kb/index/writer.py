@@ -39,11 +39,12 @@ def write_generation(
     removed: Sequence[str] = (),
     previous: Index | None = None,
     has_slug_conflict: bool = False,
+    has_faults: bool = False,
 ) -> None:
     """Write the index of `previous` without the slugs `removed` and with the entries `added` into `folder`; an entry that changed is in both.
 
     `manifest` says which files the index is made of. `has_slug_conflict` says that an entry was left out because another
-    has its slug. Raises `SlugConflictError` if a change reveals one; the folder is of no use then.
+    has its slug, `has_faults` that a file has faults. Raises `SlugConflictError` if a change reveals a conflict; the folder is of no use then.
     """
     buffer = WriteBuffer(_TABLES, previous.store if previous else None)
     meta = previous.meta if previous else Meta()
@@ -68,7 +69,7 @@ def write_generation(
             buffer.put(table, entry.id, row)
         meta = _count(buffer, entry.id, meta, 1)
     changed = meta.changed + len({*removed, *vectors}) if previous else 0
-    meta = meta._replace(changed=changed, has_slug_conflict=has_slug_conflict)
+    meta = meta._replace(changed=changed, has_slug_conflict=has_slug_conflict, has_faults=has_faults or meta.has_faults)
     buffer.put("meta", META_KEY, meta)
     buffer.put("meta", "manifest", manifest)
     write_fulltext(folder / FOLDER, removed, vectors, Path(previous.folder, FOLDER) if previous else None)

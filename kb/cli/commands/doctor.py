@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 import gc
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from importlib.util import find_spec
 from typing import NamedTuple
 
 from kb.cli.common import BOLD, GREEN, YELLOW, Style, make_parser
-from kb.corpus.ledger import Ledgers, load_ledgers
-from kb.corpus.loader import Corpus, entry_folders, load
-from kb.index.manager import index_state
+from kb.corpus.loader import entry_folders
+from kb.index.manager import index_state, open_existing_index
 
 _EXTRAS = {
     "web": ("flask", "Flask-Compress", "Markdown", "nh3", "Pygments", "waitress", "limits", "prometheus-client"),
@@ -33,6 +32,15 @@ class _Finding(NamedTuple):
     detail: str
 
 
+class _Contents(NamedTuple):
+    """How many entries there are, how many faults in them and in ledgers, and the state of each case and check."""
+
+    entries: int
+    faults: int
+    ledger_faults: int
+    states: Sequence[str]
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     return make_parser(
@@ -46,15 +54,15 @@ def run(_arguments: argparse.Namespace) -> int:
     """Print the findings; return 0 when entries were found and none is broken."""
     with ThreadPoolExecutor(1) as pool:
         sandboxes = pool.submit(lambda: list(_sandboxes()))  # starts programs and waits for them while entries are read
-        corpus, ledgers = load(), load_ledgers()
-        gc.freeze()  # both stay: looking through them for garbage would take as long as reading them
-        findings = [*_python(), *_entries(corpus, ledgers), *_index(), *_packages()]
+        state = index_state()
+        contents = (_indexed() if state.fresh else None) or _read()
+        findings = [*_python(), *_entries(contents), _Finding(state.fresh, "index", state.description), *_packages()]
         findings += sandboxes.result()
     style = Style()
     for good, name, detail in findings:
         mark = {True: style("ok", GREEN), False: style("--", YELLOW), None: "  "}[good]
         print(f"{mark}  {style(f'{name:<12}', BOLD)} {detail}")
-    return 0 if len(corpus) and not corpus.faults else 1
+    return 0 if contents.entries and not contents.faults else 1
 
 
 def _python() -> Iterator[_Finding]:
@@ -64,24 +72,39 @@ def _python() -> Iterator[_Finding]:
     yield _Finding(None, "kb", f"{__version__}, Python {platform.python_version()} on {system}")
 
 
-def _entries(corpus: Corpus, ledgers: Ledgers) -> Iterator[_Finding]:
+def _indexed() -> _Contents | None:
+    """Return what a fresh index knows of the entries; None where some file had faults, because it does not say which."""
+    index = open_existing_index()
+    if index is None or index.meta.has_faults:
+        return None
+    states = [runnable["state"] for entry in index.documents() for runnable in (*entry["cases"], *entry["checks"])]
+    return _Contents(len(index), 0, 0, states)
+
+
+def _read() -> _Contents:
+    """Return what the files of entries and ledgers say."""
+    from kb.corpus.ledger import load_ledgers
+    from kb.corpus.loader import load
+
+    corpus, ledgers = load(), load_ledgers()
+    gc.freeze()  # both stay: looking through them for garbage would take as long as reading them
+    states = [ledgers.state(runnable) for entry in corpus for runnable in entry.runnables]
+    return _Contents(len(corpus), len(corpus.faults), len(ledgers.faults), states)
+
+
+def _entries(contents: _Contents) -> Iterator[_Finding]:
     folders = entry_folders()
     missing = [folder for folder in folders if not folder.is_dir()]
     listed = ", ".join(map(str, folders)) or "no folder; set KB_ENTRIES to one"
-    detail = f"{len(corpus)}, {len(corpus.faults)} faults, in {listed}"
+    detail = f"{contents.entries}, {contents.faults} faults, in {listed}"
     detail += "".join(f"; KB_ENTRIES names {folder}, which is no folder" for folder in missing)
-    yield _Finding(bool(len(corpus)) and not corpus.faults and not missing, "entries", detail)
-    states = [ledgers.state(runnable) for entry in corpus for runnable in entry.runnables]
+    yield _Finding(bool(contents.entries) and not contents.faults and not missing, "entries", detail)
+    states = contents.states
     counts = ", ".join(f"{states.count(state)} {state}" for state in ("verified", "changed", "unverified"))
-    broken = f"; {len(ledgers.faults)} faults in ledgers, kb check lists them" if ledgers.faults else ""
+    broken = f"; {contents.ledger_faults} faults in ledgers, kb check lists them" if contents.ledger_faults else ""
     yield _Finding(
-        "changed" not in states and not ledgers.faults, "cases and checks", f"{len(states)}: {counts}{broken}"
+        "changed" not in states and not contents.ledger_faults, "cases and checks", f"{len(states)}: {counts}{broken}"
     )
-
-
-def _index() -> Iterator[_Finding]:
-    fresh, detail = index_state()
-    yield _Finding(fresh, "index", detail)
 
 
 def _packages() -> Iterator[_Finding]:

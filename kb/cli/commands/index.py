@@ -7,8 +7,7 @@ import sys
 import time
 
 from kb.cli.common import make_parser, ready_index
-from kb.corpus.ledger import load_ledgers
-from kb.corpus.loader import load
+from kb.corpus.diagnostic import Diagnostic
 from kb.index.manager import build_index
 
 
@@ -26,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Build what is missing; name entries that had to be left out."""
     started = time.monotonic()
     index = build_index() if arguments.force else ready_index()
-    faults = [*load().faults, *load_ledgers().faults]
+    faults = _faults() if index.meta.has_faults else []
     for fault in faults:
         print(f"left out: {fault}", file=sys.stderr)
     print(
@@ -34,3 +33,10 @@ def run(arguments: argparse.Namespace) -> int:
         file=sys.stderr,
     )
     return 1 if faults else 0
+
+
+def _faults() -> list[Diagnostic]:
+    from kb.corpus.ledger import load_ledgers
+    from kb.corpus.loader import load
+
+    return [*load().faults, *load_ledgers().faults]

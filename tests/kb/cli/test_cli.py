@@ -293,6 +293,19 @@ def test_run_streams_both_programs_and_tells_how_they_ended():
     assert "exit status 0" in err
 
 
+def test_what_is_left_out_is_said_again_when_nothing_is_built(tmp_path, good_entry):
+    (tmp_path / "loss").mkdir()
+    (tmp_path / "loss" / "draft-of-mine.md").write_text(good_entry.replace("kind: error", "kind: eror"))
+    for _ in range(2):
+        status, _, err = kb("index", KB_ENTRIES=str(tmp_path))
+        assert status == 1
+        assert "left out" in err
+        assert "draft-of-mine.md" in err
+    status, out, _ = kb("doctor", KB_ENTRIES=str(tmp_path))
+    assert status == 1
+    assert "1 faults" in out
+
+
 def test_doctor_tells_what_works_here():
     status, out, _ = kb("doctor")
     assert status == 0

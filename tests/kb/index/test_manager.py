@@ -169,6 +169,18 @@ def test_a_forced_build_starts_from_scratch(folder, tmp_path):
     assert build_index([folder], cache=tmp_path / "cache").meta.changed == 0
 
 
+def test_an_index_remembers_that_a_file_had_faults(opened, folder, tmp_path):
+    assert not opened().meta.has_faults
+    broken = write_entry(folder, "third-entry")
+    broken.write_text(broken.read_text("utf-8").replace("kind: ", "kind: un"), "utf-8")
+    assert opened().meta.has_faults
+    broken.unlink()
+    assert opened().meta.has_faults  # until it is built from scratch
+    assert not build_index([folder], cache=tmp_path / "cache").meta.has_faults
+    (folder / "kb.yaml").write_text("odd: 1\n")
+    assert opened().meta.has_faults
+
+
 def test_the_doctor_is_told_whether_the_index_is_fresh(tmp_path, folder, monkeypatch):
     monkeypatch.setattr("kb.index.manager.entry_folder_names", lambda: [str(folder)])
     assert index_state(cache=tmp_path / "cache")[0] is False
