@@ -89,16 +89,19 @@ def _runnable_parts(subject: Runnable, ledgers: Ledgers) -> dict[str, Any]:
 
 
 def _case_document(case: Case, ledgers: Ledgers) -> CaseDocument:
+    from kb.documents.remedy import remedy
     from kb.templates.program_output import last_line
 
     repro, fix = case.repro.source, case.fix.source
+    diff = changed_lines(repro, fix)
     return _fill(
         CaseDocument,
         case,
         **_runnable_parts(case, ledgers),
         repro=repro,
         fix=fix,
-        diff=changed_lines(repro, fix),
+        diff=diff,
+        remedy=remedy(diff, fix),
         last_line=last_line(_printed(case, ledgers)),
     )
 

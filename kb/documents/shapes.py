@@ -16,6 +16,7 @@ __all__ = [
     "EntryHead",
     "EntrySummary",
     "RelatedEntry",
+    "RemedyDocument",
     "RunnableDocument",
 ]
 
@@ -43,12 +44,20 @@ class RunnableDocument(TypedDict):
     badges: list[Badge]
 
 
+class RemedyDocument(TypedDict):
+    """A difference without its asserts, line by line with its mark; and the asserts, which prove it."""
+
+    diff: list[str]
+    check: str
+
+
 class CaseDocument(RunnableDocument):
-    """One case: both programs, their difference, and what the repro printed last."""
+    """One case: both programs, their difference, what of it is the remedy, and what the repro printed last."""
 
     repro: str
     fix: str
     diff: list[str]
+    remedy: RemedyDocument
     last_line: str
 
 

@@ -7,7 +7,7 @@ from html import escape
 
 from kb.render.answer_text import fitting_cause
 from kb.render.context_text import entry_mismatch, operand_lines
-from kb.render.entry_text import badge, case_named, remedy_of
+from kb.render.entry_text import badge, case_named
 from kb.render.own_line import OwnLine, own_line_change
 from kb.render.prose import blocks, plain, sentence
 from kb.render.strings import STRINGS
@@ -102,11 +102,11 @@ def _change(document: EntryDocument, choice: CauseChoice, lang: Lang) -> Iterato
     case = case_named(document, choice.case) if choice.case else None
     if case is None:
         return
-    words, shown = STRINGS[lang], remedy_of(case)
-    yield f'<pre style="line-height: 1.4">{"".join(map(_line, shown.diff))}</pre>'
+    words, diff, check = STRINGS[lang], case["remedy"]["diff"], case["remedy"]["check"]
+    yield f'<pre style="line-height: 1.4">{"".join(map(_line, diff))}</pre>'
     yield f"<p><small>{escape(badge(case, lang))}</small></p>"
-    if shown.check:
-        yield _folded(words["proof"], f"<pre>{escape(shown.check)}</pre>")
+    if check:
+        yield _folded(words["proof"], f"<pre>{escape(check)}</pre>")
     yield _folded(words["program"], f"<pre>{escape(case['fix'])}</pre>")
 
 

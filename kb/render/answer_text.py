@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from kb.render.cause_choice import CauseChoice, choose_cause
 from kb.render.context_text import entry_mismatch, operand_lines
-from kb.render.entry_text import badge, case_named, change_lines, remedy_of
+from kb.render.entry_text import badge, case_named, change_lines
 from kb.render.line_budget import Part, clip, cut, share
 from kb.render.own_line import OwnLine, own_line_change
 from kb.render.prose import blocks, plain, sentence
@@ -146,7 +146,7 @@ def _parts(
         "more": Part([_more(document, lang, limit)], 1),
         "record": Part(_record(answer, limit), 2, 3),
         "chosen": Part(chosen, len(chosen), 3),
-        "diff": Part([f"     {line}" for line in remedy_of(case).diff] if case else [], 4, 4),
+        "diff": Part([f"     {line}" for line in case["remedy"]["diff"]] if case else [], 4, 4),
         "tell": Part(_run_in("how_to_tell", document["how_to_tell"][lang], lang, limit), 2 if is_symptom else 0, 2),
         "change": Part(change, 1, 3),
         "before": Part(before, len(before)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kb.render.prose import plain, prose_lines, sentence
-from kb.render.remedy import Remedy, remedy
 from kb.render.strings import STRINGS
 from kb.render.terminal import BOLD, DIM, GREEN, RED, YELLOW, Style, columns, paint, wrap
 from kb.text.languages import Lang
@@ -14,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.documents.shapes import CaseDocument, ChangeDocument, CheckDocument, EntryDocument
 
-__all__ = ["badge", "case_named", "change_lines", "entry_page", "remedy_of"]
+__all__ = ["badge", "case_named", "change_lines", "entry_page"]
 
 
 def badge(program: CaseDocument | CheckDocument, lang: Lang) -> str:
@@ -37,11 +36,6 @@ def _proof(program: CaseDocument | CheckDocument, lang: Lang) -> str:
 def case_named(document: EntryDocument, name: str) -> CaseDocument | None:
     """Return the case of that name; where the name is empty the first case, and None where there is none."""
     return next((case for case in document["cases"] if name in ("", case["name"])), None)
-
-
-def remedy_of(case: CaseDocument) -> Remedy:
-    """Return what changes in a case, apart from the asserts that prove it."""
-    return remedy(case["diff"], case["fix"])
 
 
 def change_lines(diff: Sequence[str], style: Style, indent: str = "  ") -> Iterator[str]:
@@ -101,7 +95,7 @@ def _item(
                 + "  "
                 + style(badge(case, lang), GREEN if case["badges"] else YELLOW)
             )
-            yield from change_lines(remedy_of(case).diff, style, "     ")
+            yield from change_lines(case["remedy"]["diff"], style, "     ")
     yield ""
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from kb.documents.shapes import RemedyDocument
 from kb.text.lazy_regex import lazy_pattern
 
-__all__ = ["Remedy", "assert_lines", "comparable", "remedy", "without_asserts"]
+__all__ = ["assert_lines", "comparable", "remedy", "without_asserts"]
 
 _TEXT_OR_COMMENT = lazy_pattern(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|#.*")
 _GAP = "…"
@@ -17,15 +17,7 @@ _MIN_STATEMENT = 8
 """Characters of a line that is looked for inside an assert."""
 
 
-class Remedy(NamedTuple):
-    """A difference without its asserts, line by line with its mark; the added lines alone, to be copied; and the asserts."""
-
-    diff: list[str]
-    added: str
-    check: str
-
-
-def remedy(diff: Iterable[str], fix: str) -> Remedy:
+def remedy(diff: Iterable[str], fix: str) -> RemedyDocument:
     """Return the parts of the difference between a repro and this fix, whose lines are marked with `-`, `+` or a space.
 
     A difference that consists of asserts alone is kept whole.
@@ -37,8 +29,7 @@ def remedy(diff: Iterable[str], fix: str) -> Remedy:
     kept = _trimmed([line for line in kept if not (line[:1] == "-" and _is_in(line[1:], check))])
     if not any(line[:1] in ("+", "-") for line in kept):
         kept = diff
-    added = [line[1:] for line in kept if line[:1] == "+"]
-    return Remedy(kept, textwrap.dedent("\n".join(added)).strip("\n"), check)
+    return {"diff": kept, "check": check}
 
 
 def without_asserts(source: str) -> tuple[str, str]:
