@@ -38,7 +38,7 @@ def make_document(entry: Entry, ledgers: Ledgers) -> EntryDocument:
         messages=[message.text for message in entry.messages],
         edits=[_fill(EditDocument, edit) for edit in entry.edits],
         related=[{"id": slug, "title": {}} for slug in entry.related],
-        cases=[_case_document(case, ledgers) for case in entry.cases],
+        cases=[_case_document(entry, case, ledgers) for case in entry.cases],
         checks=[_check_document(check, ledgers) for check in entry.checks],
     )
 
@@ -88,12 +88,13 @@ def _runnable_parts(subject: Runnable, ledgers: Ledgers) -> dict[str, Any]:
     return {"state": ledgers.state(subject), "badges": [_fill(Badge, record) for record in ledgers.records(subject)]}
 
 
-def _case_document(case: Case, ledgers: Ledgers) -> CaseDocument:
+def _case_document(entry: Entry, case: Case, ledgers: Ledgers) -> CaseDocument:
     from kb.documents.remedy import remedy
+    from kb.templates.printed_messages import printed_messages
     from kb.templates.program_output import last_line
 
     repro, fix = case.repro.source, case.fix.source
-    diff = changed_lines(repro, fix)
+    diff, printed = changed_lines(repro, fix), _printed(case, ledgers)
     return _fill(
         CaseDocument,
         case,
@@ -102,7 +103,8 @@ def _case_document(case: Case, ledgers: Ledgers) -> CaseDocument:
         fix=fix,
         diff=diff,
         remedy=remedy(diff, fix),
-        last_line=last_line(_printed(case, ledgers)),
+        last_line=last_line(printed),
+        messages=[message.text for message in printed_messages(entry, printed)],
     )
 
 

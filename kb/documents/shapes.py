@@ -52,13 +52,14 @@ class RemedyDocument(TypedDict):
 
 
 class CaseDocument(RunnableDocument):
-    """One case: both programs, their difference, what of it is the remedy, and what the repro printed last."""
+    """One case: both programs, their difference, what of it is the remedy, what the repro printed last, and the entry's messages that it printed."""
 
     repro: str
     fix: str
     diff: list[str]
     remedy: RemedyDocument
     last_line: str
+    messages: list[str]
 
 
 class CheckDocument(RunnableDocument):

@@ -9,10 +9,10 @@ from kb.corpus.entry import Entry
 from kb.corpus.ledger import Ledgers
 from kb.corpus.loader import Corpus
 from kb.corpus.versions import holds
-from kb.lint.entry_templates import entry_templates
-from kb.lint.printed_messages import printed_messages
 from kb.lint.template_collisions import template_collisions
 from kb.record.message_ranges import releases_left_out
+from kb.templates.entry_templates import entry_templates
+from kb.templates.printed_messages import printed_messages
 
 __all__ = ["check_ledgers"]
 
@@ -45,7 +45,7 @@ def _contradicted_ranges(entry: Entry, ledgers: Ledgers) -> Iterator[Diagnostic]
     if not any(message.torch for message in entry.messages):
         return
     for record in (record for case in entry.cases for record in ledgers.by_id.get(case.id, ())):
-        matching = printed_messages(entry, record)
+        matching = printed_messages(entry, record.printed)
         if matching and not any(holds(message.torch, record.torch) for message in matching):
             text, versions = matching[0].text, matching[0].torch
             what = f"{text!r} is printed by torch {record.torch}, which {versions!r} leaves out; widen the range"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kb.corpus.loader import Corpus
-from kb.lint.entry_templates import entry_templates
 from kb.search.reading import read
+from kb.templates.entry_templates import entry_templates
 from kb.templates.matcher import Piece
 from kb.templates.occurrences import find_occurrences
 from kb.text.lexer import Token, lex

@@ -1,7 +1,8 @@
 """Which of an entry's causes fits a paste: a small score over what the paste shows, and the clue that decided.
 
 The score adds up clues that only one cause has. A cause is claimed to fit only where its clues reach `MIN_SCORE` and are `MIN_LEAD`
-ahead of those of every other cause. Otherwise the first cause, which is the commonest, is chosen, and nothing is claimed.
+ahead of those of every other cause. Otherwise nothing is claimed, and the first cause whose programs printed the message is chosen; where none did, the
+first of all, which is the commonest.
 """
 
 from __future__ import annotations
@@ -24,8 +25,11 @@ MIN_SCORE = 2.0
 MIN_LEAD = 1.0
 
 _CODE_SPAN = lazy_pattern(r"``? ?(.+?) ?``?(?!`)")
+_EXCEPTION = lazy_pattern(r"[A-Z]\w*(?:Error|Exception|Warning)\b")
+"""An exception's type is printed behind its module."""
 _DOTS = lazy_pattern(r"\s*+(?:\.\.\.|…)\s*+")
 _SOMETHING = r"[^\n]{1,200}?"
+_PLACEHOLDER = lazy_pattern(r"\{[^{}]*\}")
 _IDENTIFIER = lazy_pattern(r"[A-Za-z_]\w{2,}")
 _OUTPUT_WORD = lazy_pattern(r"[A-Za-z_][\w.:]*\w")
 _LABEL_WORD = lazy_pattern(r"[a-z]{4,}")
@@ -39,6 +43,8 @@ _MIN_SPAN = 4
 """Characters that a code span of a cause needs, because shorter ones are in most pastes."""
 _MAX_PASTE = 100_000
 """Characters at the end of a paste in which clues are looked for."""
+_MAX_CLUE = 60
+"""Characters of a message that are shown as the clue."""
 _STOP_WORDS = frozenset(
     "also another because before comes does each error every fails from have into later message more most nothing only other same "
     "several says shows some such than that their them then there they this when where which while with without your".split()
@@ -74,12 +80,13 @@ def choose_cause(document: EntryDocument, text: str, template: str = "") -> Caus
     if not items:
         return CauseChoice(0, "")
     text = text[-_MAX_PASTE:]
-    clues = [[] for _ in items] if len(items) == 1 or not text else _clues_by_item(document, text, template)
+    owners = _printing_items(document, template)
+    clues = [[] for _ in items] if len(items) == 1 or not text else _clues_by_item(document, text, template, owners)
     scores = [sum(clue.weight for clue in clues_of_item) for clues_of_item in clues]
     best = scores.index(max(scores))
     lead = scores[best] - max((score for index, score in enumerate(scores) if index != best), default=0.0)
     if not (scores[best] >= MIN_SCORE and lead >= MIN_LEAD):
-        best, clue = 0, ""
+        best, clue = min(owners, default=0), ""
     else:
         clue = max(clues[best], key=lambda clue: (clue.weight, len(clue.text))).text
     cases = [case for case in document["cases"] if case["name"] in items[best]["cases"]]
@@ -100,11 +107,19 @@ def choose_case(cases: list[CaseDocument], text: str) -> CaseDocument:
     return cases[scores.index(max(scores))]
 
 
-def _clues_by_item(document: EntryDocument, text: str, template: str) -> list[list[_Clue]]:
+def _printing_items(document: EntryDocument, template: str) -> set[int]:
+    """Return the indexes of the causes of which a program printed the message."""
+    printing = {case["name"] for case in document["cases"] if template in case["messages"]}
+    return {index for index, item in enumerate(document["items"]["en"]) if not printing.isdisjoint(item["cases"])}
+
+
+def _clues_by_item(document: EntryDocument, text: str, template: str, owners: set[int]) -> list[list[_Clue]]:
     items = document["items"]["en"]
     cases = [[case for case in document["cases"] if case["name"] in item["cases"]] for item in items]
     message = _message_lines(text, template)
     clues_of_items: list[list[_Clue]] = [[] for _ in items]
+    if len(owners) == 1 and sum(map(bool, cases)) > 1:
+        clues_of_items[min(owners)].append(_Clue(message.strip().partition("\n")[0][:_MAX_CLUE], 2.0))
     for index, item in enumerate(items):
         elsewhere = "\n".join(
             f"{case['repro']}{case['last_line']}" for own in cases if own is not cases[index] for case in own
@@ -126,7 +141,7 @@ def _clues_by_item(document: EntryDocument, text: str, template: str) -> list[li
         {name for case in own for name in _devices(f"{case['device']} {case['repro']} {case['last_line']}")}
         for own in cases
     ]
-    said = set(_OUTPUT_WORD.findall(message))
+    said = set(_OUTPUT_WORD.findall(message)) - set(_OUTPUT_WORD.findall(_PLACEHOLDER.sub(" ", template)))
     asked = _identifiers(text)
     for clues, (output, others) in zip(clues_of_items, _with_others(by_output), strict=True):
         own = {word for word in (output & said) - others if not word.endswith(("Error", "Warning"))}
@@ -153,13 +168,16 @@ def _quoted(cause: str, elsewhere: str, messages: list[str], text: str) -> Itera
     """Yield the code spans of a cause that the paste has; dots in a span stand for anything on the line.
 
     A span tells nothing if most wordings of the message have it, or if it is `elsewhere`, in the causes and programs of the others. Where the
-    cause names a unit (several GiB), the amount before the span must be in that unit.
+    cause names a unit (several GiB), the amount before the span must be in that unit. Backquotes in the paste do not count, because a span cannot have them.
     """
+    text = text.replace("`", "")
     for span in _CODE_SPAN.findall(cause):
         if len(span) < _MIN_SPAN or span in _COMMON_IDENTIFIERS or span in elsewhere:
             continue
-        parts = map(re.escape, filter(None, _DOTS.split(span)))
-        match = re.search(_SIZE + r"(?<![\w.])" + _SOMETHING.join(parts) + r"(?!\w)", text)
+        parts = [re.escape(part) for part in _DOTS.split(span)]
+        before = "" if not parts[0] else r"(?<!\w)" if _EXCEPTION.match(span) else r"(?<![\w.])"
+        after = r"(?!\w)" if parts[-1] else ""
+        match = re.search(_SIZE + before + _SOMETHING.join(filter(None, parts)) + after, text)
         if match is None:
             continue
         unit = _UNIT.search(cause)
@@ -180,7 +198,7 @@ def _version(item: ChangeDocument, text: str) -> Iterator[_Clue]:
 def _message_lines(text: str, template: str) -> str:
     """Return the lines of the paste that hold an error's message: those with two words of the template, or all that are in no frame."""
     outside = _FRAME.sub("", text)
-    words = set(_IDENTIFIER.findall(re.sub(r"\{[^{}]*\}", " ", template)))
+    words = set(_IDENTIFIER.findall(_PLACEHOLDER.sub(" ", template)))
     lines = [line for line in outside.split("\n") if len(words & set(_IDENTIFIER.findall(line))) >= 2]
     return "\n".join(lines) or outside
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kb.corpus.entry import Entry, Message
 from kb.corpus.ledger import Ledgers, Record, load_ledgers
 from kb.corpus.versions import release, sort_key
-from kb.lint.printed_messages import printed_messages
+from kb.templates.printed_messages import printed_messages
 from kb.templates.program_output import last_line
 from kb.text.lexer import lex
 
@@ -82,7 +82,7 @@ def printed_by(entry: Entry, ledgers: Ledgers) -> Printed:
         for record in ledgers.by_id.get(case.id, ()):
             name = release(record.torch)
             releases.add(name)
-            for message in printed_messages(entry, record):
+            for message in printed_messages(entry, record.printed):
                 printing[message].add(name)
     return Printed(
         tuple(sorted(releases, key=sort_key)),

@@ -10,9 +10,9 @@ from pathlib import Path
 from kb.corpus.entry import Entry
 from kb.corpus.guidance import linked_names
 from kb.corpus.loader import Corpus
-from kb.lint.entry_templates import entry_templates
 from kb.lint.rules import Finding, line_of, rule
 from kb.templates.code_change import CodePattern, PatternError, change_code, compile_pattern
+from kb.templates.entry_templates import entry_templates
 from kb.templates.matcher import Placeholder
 from kb.text.languages import LANGUAGES, Lang
 from kb.text.lexer import lex

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from kb.corpus.entry import Entry
 from kb.corpus.loader import Corpus
 from kb.corpus.versions import is_impossible
-from kb.lint.entry_templates import entry_templates
 from kb.lint.rules import Finding, rule
+from kb.templates.entry_templates import entry_templates
 from kb.templates.matcher import Placeholder, match
 from kb.templates.template import TemplateError, compile_template
 from kb.text.languages import LANGUAGES

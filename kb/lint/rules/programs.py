@@ -10,8 +10,8 @@ from kb.corpus.entry import Block, Entry
 from kb.corpus.environments import modules_required, requirement_faults
 from kb.corpus.loader import Corpus
 from kb.corpus.programs import foreign_imports, parse_program, program_nodes
-from kb.lint.entry_templates import entry_templates
 from kb.lint.rules import Finding, line_of, rule
+from kb.templates.entry_templates import entry_templates
 from kb.templates.occurrences import find_occurrences
 from kb.text.lexer import lex
 

@@ -8,8 +8,8 @@ from kb.render.cause_choice import CauseChoice, choose_cause
 from kb.search.lookup import lookup
 
 
-def case(name, repro="import torch\n", *, printed="", device="cpu"):
-    return {"name": name, "device": device, "last_line": printed, "repro": repro, "fix": "", "diff": []}
+def case(name, repro="import torch\n", *, printed="", device="cpu", messages=()):
+    return {"name": name, "device": device, "last_line": printed, "repro": repro, "fix": "", "messages": list(messages)}
 
 
 def item(cause, *names):
@@ -134,6 +134,26 @@ def test_a_message_that_a_cause_quotes_in_part_or_in_its_change_decides():
     assert choose_cause(causes, "RuntimeError: they meet twice").item == 1
     assert choose_cause(causes, "RuntimeError: they meet alone").item == 2
     assert choose_cause(causes, traceback("meet alone", "RuntimeError: they are lost")).item == 0
+
+
+def test_the_cause_whose_program_printed_the_message_is_chosen():
+    wordings = ["RuntimeError: {device:device} and {other:device} meet", "RuntimeError: {count:int} of them meet"]
+    items = item("On two devices", "two"), item("Too many", "many"), item("None of the two", "none")
+    cases = [case("two", messages=wordings[:1]), case("many", messages=wordings[1:]), case("none")]
+    paste = traceback("f(x)", "RuntimeError: 7 of them meet")
+    assert choose_cause(document(*items, cases=cases), paste, wordings[1]) == CauseChoice(
+        1, "many", "RuntimeError: 7 of them meet"
+    )
+    cases[2] = case("none", messages=wordings[1:])
+    assert choose_cause(document(*items, cases=cases), paste, wordings[1]) == CauseChoice(1, "many")
+
+
+def test_a_quoted_name_may_stand_behind_its_module_and_end_in_dots_and_backquotes_do_not_count():
+    causes = document(item("The model moved"), item("`MeetError` is raised"), item("`they_...` are named"))
+    assert choose_cause(causes, "acme.errors.MeetError: all").item == 1
+    assert choose_cause(causes, "RuntimeError: they_all meet").item == 2
+    quoted = document(item("The model moved"), item("It `requires acme`"))
+    assert choose_cause(quoted, "ImportError: it requires `acme` here").item == 1
 
 
 @pytest.mark.slow

@@ -1,12 +1,11 @@
-"""Which messages of an entry a program printed, as a ledger has it."""
+"""Which messages of an entry a program printed."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
 from kb.corpus.entry import Entry, Message
-from kb.corpus.ledger import Record
-from kb.lint.entry_templates import entry_templates
+from kb.templates.entry_templates import entry_templates
 from kb.templates.occurrences import matches_beginning
 from kb.templates.program_output import exceptions_in, warnings_in
 from kb.templates.template import Template
@@ -18,9 +17,9 @@ _MAX_MESSAGE = 8000
 """How much of a printed message is compared, in characters."""
 
 
-def printed_messages(entry: Entry, record: Record) -> list[Message]:
-    """Return the entry's messages with which an exception or a warning in the record begins, in the order of the entry."""
-    printed = exceptions_in(record.printed) + warnings_in(record.printed)
+def printed_messages(entry: Entry, output: str) -> list[Message]:
+    """Return the entry's messages with which an exception or a warning in a program's output begins, in the order of the entry."""
+    printed = exceptions_in(output) + warnings_in(output)
     return [
         message for message, template in entry_templates(entry) if any(_begins(template, *error) for error in printed)
     ]
