@@ -144,7 +144,7 @@ def _print(crash: CrashAnswer | None, said: bool) -> None:
         from kb.render.terminal import DIM, Style
 
         later = "kb: no answer yet, its index is being built now; the next error has one (kb doctor tells why if not)"
-        _write([Style(sys.stderr)("kb has no entry for this error" if crash else later, DIM)])
+        _write([Style(sys.stderr)("kb has no entry that answers this" if crash else later, DIM)])
 
 
 def _lines(crash: CrashAnswer, document: EntryDocument, other: tuple[str, str]) -> list[str]:

@@ -7,6 +7,7 @@ from kb.index.template_index import TemplateHit
 from kb.search.answer import Evidence
 from kb.search.message_matching import MessageMatch
 from kb.search.reading import Reading
+from kb.templates.matcher import Placeholder
 from kb.text.lexer import numbers
 
 __all__ = ["evidence", "fill_explain"]
@@ -49,7 +50,21 @@ def _values(reading: Reading, hit: TemplateHit) -> dict[str, str]:
         before, after = hit.template.open_ends
         spans |= {name: span for name, span in ((before, (begin, first)), (after, (last, end))) if name}
     printed = {name: _bare(text, *span) for name, span in spans.items()}
-    return hit.alignment.values | {name: value for name, value in printed.items() if value}
+    begin, end = tokens[hit.start].start, tokens[hit.end - 1].end
+    paths = {piece.name for piece in hit.template.pieces if isinstance(piece, Placeholder) and piece.type == "path"}
+    values = hit.alignment.values
+    whole = {name: _whole_path(values[name], text, begin, end) for name in paths & values.keys()}
+    return values | whole | {name: value for name, value in printed.items() if value}
+
+
+def _whole_path(value: str, text: str, begin: int, end: int) -> str:
+    """Return a path between `begin` and `end` in the text with what no token has, dots and words before its first slash or hyphen, and without a full stop."""
+    start = after = text.find(value, begin, end)
+    if start < 0:
+        return value
+    while start and text[start - 1].isascii() and (text[start - 1].isalnum() or text[start - 1] in "._-~"):
+        start -= 1
+    return text[start : after + len(value)].rstrip(".")
 
 
 def _bare(text: str, begin: int, end: int) -> str:

@@ -120,7 +120,7 @@ def test_a_short_question_can_stand_in_the_address(client):
 
 def test_an_unknown_error_is_said_to_be_unknown(client):
     page = client.post("/", data={"text": "ZeppelinError: the frobnicator has no quux left"}).text
-    assert "kb has no entry for this error yet" in page
+    assert "kb has no entry that answers this yet" in page
     assert "ZeppelinError: the frobnicator has no quux left" in page
     assert "Exact match" not in page
 

@@ -105,7 +105,7 @@ def test_other_failures_look_as_python_prints_them(program, tmp_path):
 def test_that_there_is_no_entry_is_said_in_one_line(tmp_path):
     (tmp_path / "train.py").write_text(FAIL_OTHERWISE["something of its own"])
     plain, ours = both(tmp_path, "train.py")
-    assert ours[2] == plain[2] + "kb has no entry for this error\n"
+    assert ours[2] == plain[2] + "kb has no entry that answers this\n"
 
 
 def test_a_hook_that_fails_itself_does_not_hide_the_error(tmp_path):

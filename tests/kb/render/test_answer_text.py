@@ -299,7 +299,7 @@ def test_the_language_is_asked_for_or_the_locales(asked_for, environment, expect
 def test_no_entry_shows_related_ones_by_title_and_how_to_read_them():
     near = Match("some-entry", "related", 0.1, {"en": "Some title", "zh": "题目"}, Evidence())
     lines = unanswered_lines(Answer(False, (near,), (), "en"), 80, PLAIN)
-    assert lines[0] == "kb has no entry for this error."
+    assert lines[0] == "kb has no entry that answers this."
     assert "kb show NAME" in lines[2]
     assert lines[3] == "  some-entry: Some title"
 

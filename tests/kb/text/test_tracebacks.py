@@ -104,6 +104,10 @@ def test_lines_keep_their_numbers_through_cleaning():
     assert [normalized.line(normalized.text.index(line)) for line in lines] == [1, 2, 3, 5, 4]
 
 
+def test_colours_whose_escape_character_was_lost_go_and_words_in_brackets_stay():
+    assert normalize("[1;31mred[0m\n[mError: no\n[model] is bad").text == "red\nError: no\n[model] is bad"
+
+
 def test_a_long_paste_keeps_its_beginning_end_and_errors_with_their_line_numbers():
     filler = "".join(f"epoch {i} loss 0.5\n" for i in range(20_000))
     text = f"first line\n{filler}RuntimeError: in the middle\n{filler}last line"
