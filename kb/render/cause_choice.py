@@ -1,8 +1,8 @@
 """Which of an entry's causes fits a paste: a small score over what the paste shows, and the clue that decided.
 
 The score adds up clues that only one cause has. A cause is claimed to fit only where its clues reach `MIN_SCORE` and are `MIN_LEAD`
-ahead of those of every other cause. Otherwise nothing is claimed, and the first cause whose programs printed the message is chosen; where none did, the
-first of all, which is the commonest.
+ahead of those of every other cause. Otherwise nothing is claimed, and the first cause that may have printed the message is chosen, which is the
+commonest: one whose programs did, or that has none.
 """
 
 from __future__ import annotations
@@ -80,13 +80,15 @@ def choose_cause(document: EntryDocument, text: str, template: str = "") -> Caus
     if not items:
         return CauseChoice(0, "")
     text = text[-_MAX_PASTE:]
-    owners = _printing_items(document, template)
-    clues = [[] for _ in items] if len(items) == 1 or not text else _clues_by_item(document, text, template, owners)
+    first, is_only = _first_that_prints(document, template)
+    clues: list[list[_Clue]] = [[] for _ in items]
+    if len(items) > 1 and text:
+        clues = _clues_by_item(document, text, template, first if is_only else None)
     scores = [sum(clue.weight for clue in clues_of_item) for clues_of_item in clues]
     best = scores.index(max(scores))
     lead = scores[best] - max((score for index, score in enumerate(scores) if index != best), default=0.0)
     if not (scores[best] >= MIN_SCORE and lead >= MIN_LEAD):
-        best, clue = min(owners, default=0), ""
+        best, clue = first, ""
     else:
         clue = max(clues[best], key=lambda clue: (clue.weight, len(clue.text))).text
     cases = [case for case in document["cases"] if case["name"] in items[best]["cases"]]
@@ -107,19 +109,27 @@ def choose_case(cases: list[CaseDocument], text: str) -> CaseDocument:
     return cases[scores.index(max(scores))]
 
 
-def _printing_items(document: EntryDocument, template: str) -> set[int]:
-    """Return the indexes of the causes of which a program printed the message."""
+def _first_that_prints(document: EntryDocument, template: str) -> tuple[int, bool]:
+    """Return the index of the first cause of which a program printed the message, or that has no program; and whether only its programs printed it.
+
+    It is the first of all where no program printed the message.
+    """
     printing = {case["name"] for case in document["cases"] if template in case["messages"]}
-    return {index for index, item in enumerate(document["items"]["en"]) if not printing.isdisjoint(item["cases"])}
+    named = [set(item["cases"]) for item in document["items"]["en"]]
+    owners = [index for index, names in enumerate(named) if names & printing]
+    if not owners:
+        return 0, False
+    first = next(index for index, names in enumerate(named) if not names or names & printing)
+    return first, owners == [first]
 
 
-def _clues_by_item(document: EntryDocument, text: str, template: str, owners: set[int]) -> list[list[_Clue]]:
+def _clues_by_item(document: EntryDocument, text: str, template: str, printing: int | None) -> list[list[_Clue]]:
     items = document["items"]["en"]
     cases = [[case for case in document["cases"] if case["name"] in item["cases"]] for item in items]
     message = _message_lines(text, template)
     clues_of_items: list[list[_Clue]] = [[] for _ in items]
-    if len(owners) == 1 and sum(map(bool, cases)) > 1:
-        clues_of_items[min(owners)].append(_Clue(message.strip().partition("\n")[0][:_MAX_CLUE], 2.0))
+    if printing is not None:
+        clues_of_items[printing].append(_Clue(message.strip().partition("\n")[0][:_MAX_CLUE], 2.0))
     for index, item in enumerate(items):
         elsewhere = "\n".join(
             f"{case['repro']}{case['last_line']}" for own in cases if own is not cases[index] for case in own
