@@ -110,17 +110,18 @@ def choose_case(cases: list[CaseDocument], text: str) -> CaseDocument:
 
 
 def _first_that_prints(document: EntryDocument, template: str) -> tuple[int, bool]:
-    """Return the index of the first cause of which a program printed the message, or that has no program; and whether only its programs printed it.
+    """Return the index of the first cause that may print the message, and whether only its programs are known to have printed it.
 
-    It is the first of all where no program printed the message.
+    A cause may print it where one of its programs did, or where it has none or the output of one is not known. It is the first of all where no program
+    printed the message.
     """
-    printing = {case["name"] for case in document["cases"] if template in case["messages"]}
-    named = [set(item["cases"]) for item in document["items"]["en"]]
-    owners = [index for index, names in enumerate(named) if names & printing]
-    if not owners:
+    cases = [[case for case in document["cases"] if case["name"] in item["cases"]] for item in document["items"]["en"]]
+    printing = [index for index, own in enumerate(cases) if any(template in case["messages"] for case in own)]
+    unknown = [index for index, own in enumerate(cases) if not all(case["last_line"] for case in own)]
+    if not printing:
         return 0, False
-    first = next(index for index, names in enumerate(named) if not names or names & printing)
-    return first, owners == [first]
+    first = min([*printing, *unknown, *(index for index, own in enumerate(cases) if not own)])
+    return first, printing == [first] and not unknown
 
 
 def _clues_by_item(document: EntryDocument, text: str, template: str, printing: int | None) -> list[list[_Clue]]:
@@ -129,7 +130,7 @@ def _clues_by_item(document: EntryDocument, text: str, template: str, printing: 
     message = _message_lines(text, template)
     clues_of_items: list[list[_Clue]] = [[] for _ in items]
     if printing is not None:
-        clues_of_items[printing].append(_Clue(message.strip().partition("\n")[0][:_MAX_CLUE], 2.0))
+        clues_of_items[printing].append(_Clue(_beginning(message), 2.0))
     for index, item in enumerate(items):
         elsewhere = "\n".join(
             f"{case['repro']}{case['last_line']}" for own in cases if own is not cases[index] for case in own
@@ -172,6 +173,12 @@ def _clues_by_item(document: EntryDocument, text: str, template: str, printing: 
         own = (device & devices) - others
         clues.extend(_Clue(name, 2.0 if ":" in name or name in worded else 1.0) for name in sorted(own))
     return clues_of_items
+
+
+def _beginning(message: str) -> str:
+    """Return the first words of a message."""
+    line = message.strip().partition("\n")[0]
+    return line if len(line) <= _MAX_CLUE else line[:_MAX_CLUE].rpartition(" ")[0]
 
 
 def _quoted(cause: str, elsewhere: str, messages: list[str], text: str) -> Iterator[_Clue]:

@@ -228,7 +228,7 @@ def test_without_a_good_index_nothing_is_said(spoil, tmp_path):
 def test_a_missing_index_is_built_in_the_background_for_the_next_error(tmp_path):
     cache = tmp_path / "cache"
     assert SLUG not in die(tmp_path, INSTALL, DIES, KB_CACHE=str(cache))[2]
-    for _ in range(600):
+    for _ in range(1800):
         if list(cache.rglob("current.json")):
             break
         time.sleep(0.1)

@@ -139,13 +139,19 @@ def test_a_message_that_a_cause_quotes_in_part_or_in_its_change_decides():
 def test_the_cause_whose_program_printed_the_message_is_chosen():
     wordings = ["RuntimeError: {device:device} and {other:device} meet", "RuntimeError: {count:int} of them meet"]
     items = item("On two devices", "two"), item("Too many", "many"), item("None of the two", "none")
-    cases = [case("two", messages=wordings[:1]), case("many", messages=wordings[1:]), case("none")]
+    cases = [
+        case("two", printed="one", messages=wordings[:1]),
+        case("many", printed="another", messages=wordings[1:]),
+        case("none", printed="a third"),
+    ]
     paste = traceback("f(x)", "RuntimeError: 7 of them meet")
     assert choose_cause(document(*items, cases=cases), paste, wordings[1]) == CauseChoice(
         1, "many", "RuntimeError: 7 of them meet"
     )
-    cases[2] = case("none", messages=wordings[1:])
+    cases[2] = case("none", printed="a third", messages=wordings[1:])
     assert choose_cause(document(*items, cases=cases), paste, wordings[1]) == CauseChoice(1, "many")
+    cases[2] = case("none")
+    assert choose_cause(document(*items, cases=cases), paste, wordings[1]).clue == ""
 
 
 def test_a_quoted_name_may_stand_behind_its_module_and_end_in_dots_and_backquotes_do_not_count():
