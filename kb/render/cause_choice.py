@@ -91,7 +91,7 @@ def choose_cause(document: EntryDocument, text: str, template: str = "") -> Caus
         best, clue = first, ""
     else:
         clue = max(clues[best], key=lambda clue: (clue.weight, len(clue.text))).text
-    cases = [case for case in document["cases"] if case["name"] in items[best]["cases"]]
+    cases = _cases_by_item(document)[best]
     case = choose_case(cases, text)["name"] if cases else ""
     return CauseChoice(best, case, clue, bool(clue) and any(clue in frame for frame in _FRAME.findall(text)))
 
@@ -109,13 +109,19 @@ def choose_case(cases: list[CaseDocument], text: str) -> CaseDocument:
     return cases[scores.index(max(scores))]
 
 
+def _cases_by_item(document: EntryDocument) -> list[list[CaseDocument]]:
+    """Return the cases of each cause."""
+    items = document["items"]["en"]
+    return [[case for case in document["cases"] if case["name"] in item["cases"]] for item in items]
+
+
 def _first_that_prints(document: EntryDocument, template: str) -> tuple[int, bool]:
     """Return the index of the first cause that may print the message, and whether only its programs are known to have printed it.
 
     A cause may print it where one of its programs did, or where it has none or the output of one is not known. It is the first of all where no program
     printed the message.
     """
-    cases = [[case for case in document["cases"] if case["name"] in item["cases"]] for item in document["items"]["en"]]
+    cases = _cases_by_item(document)
     printing = [index for index, own in enumerate(cases) if any(template in case["messages"] for case in own)]
     unknown = [index for index, own in enumerate(cases) if not all(case["last_line"] for case in own)]
     if not printing:
@@ -126,7 +132,7 @@ def _first_that_prints(document: EntryDocument, template: str) -> tuple[int, boo
 
 def _clues_by_item(document: EntryDocument, text: str, template: str, printing: int | None) -> list[list[_Clue]]:
     items = document["items"]["en"]
-    cases = [[case for case in document["cases"] if case["name"] in item["cases"]] for item in items]
+    cases = _cases_by_item(document)
     message = _message_lines(text, template)
     clues_of_items: list[list[_Clue]] = [[] for _ in items]
     if printing is not None:
