@@ -16,7 +16,7 @@ __all__ = ["repair"]
 _CODE_OR_TARGET = re.compile(r"(`+[^`]+`+|\]\([^)]*\)|\{[^{}]*\})")
 """Code spans, targets of links and placeholders, which stay as they are."""
 
-_PUNCTUATION = re.compile(rf"(?<=[{HAN}])[,;:!?.](?=\s|$|[{HAN}])\s*")
+_PUNCTUATION = re.compile(rf"(?<=[{HAN}])(?:[,;:!?](?=\s|$|[{HAN}])|\.(?=\s|$))\s*")
 _FULL_WIDTH = str.maketrans(",;:!?.", "，；：！？。")
 _TOUCHING = re.compile(rf"(?<=[{HAN}])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[{HAN}])")
 _RELATED_INLINE = re.compile(r"^related: *\[(.*)\]$", re.MULTILINE)

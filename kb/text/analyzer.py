@@ -27,7 +27,7 @@ _MAX_CHARS = 20_000
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+(?>(?:(?:\.|::)[A-Za-z_][A-Za-z0-9_]*+)*)|(?<![0-9])[0-9]++[a-zA-Z]++")
 _FUNCTION = re.compile(r"File \"[^\"\n]{1,400}\", line \d{1,9}, in (\w++)")
 _CALLED = re.compile(rf"{CALL}\w++")
-_PART = re.compile(r"[A-Z]{1,200}(?![a-z])|[A-Z]?[a-z]++|[0-9]++[a-z]?")
+_PART = re.compile(r"[A-Z]{2,200}s(?![a-z])|[A-Z]{1,200}(?![a-z])|[A-Z]?[a-z]++|[0-9]++[a-z]?")
 _STOP = frozenset(
     (
         "a an the and or but if of to in on at by for from with without into as is are was were be been being am it its this that these "

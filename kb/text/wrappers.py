@@ -7,6 +7,7 @@ workers, vLLM, Ascend's adapter, Gradio and the runners of notebooks.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from kb.text.error_span import ErrorSpan
 from kb.text.lazy_regex import lazy_pattern
@@ -20,8 +21,8 @@ _REPORT = lazy_pattern(
     # other launchers and pools
     r"|RayTaskError|RemoteError|CalledProcessError|subprocess-exited-with-error|queue\.Empty"
     r"|background worker\w{0,2} (?:is|are) (?:no longer alive|6 feet under)|Worker failed with error"
-    # applications that catch the exception
-    r"|InstantiationException|PapermillExecutionError|CellExecutionError|gradio\.exceptions\.Error|\bAppError"
+    # applications that catch the exception, and libraries that import their parts when they are asked for
+    r"|because of the following error|InstantiationException|PapermillExecutionError|CellExecutionError|gradio\.exceptions\.Error|\bAppError"
     # pointers to another place in the output
     r"|root cause above|(?:stack )?trace(?: above)? for the root cause|above for the actual error|error is reported as above|During handling"
 )
@@ -34,6 +35,10 @@ _FAKE_TENSOR_CALL = lazy_pattern(
     r"Failed running call_\w{1,20} [\s\S]{0,4000}?\*\*\{[^\n{}]{0,400}\}\):\s{1,4}(?P<message>\S[^\n]{0,1000})"
 )
 """How `torch.compile` reports an error of the reader's code in PyTorch 2.1 to 2.5: without the type of the exception."""
+_LAZY_IMPORT = lazy_pattern(
+    r"Failed to import \S{1,200} because of the following error[^\n]{0,80}:\s{1,4}(?P<message>(?:No module named|cannot import name) \S[^\n]{0,1000})"
+)
+"""How transformers and diffusers report that a part of theirs cannot be imported: without the type of the exception, which these words tell."""
 
 
 def is_wrapper(error: ErrorSpan) -> bool:
@@ -57,6 +62,9 @@ def is_interrupt(error: ErrorSpan) -> bool:
 
 def embedded_errors(text: str) -> Iterator[ErrorSpan]:
     """Yield the messages inside others whose exception is not named. Named ones are read like any other exception."""
+    for report in islice(_LAZY_IMPORT.finditer(text), _MAX_EMBEDDED):
+        name = "ModuleNotFoundError" if report["message"].startswith("No") else "ImportError"
+        yield ErrorSpan(name, report["message"].strip(), report.start("message"), report.start("message"), "error")
     position = text.find(_FAKE_TENSOR_CALL_START)
     for _ in range(_MAX_EMBEDDED):
         if position < 0:

@@ -10,6 +10,10 @@ from kb.text.analyzer import CONCEPT, as_written, message_terms, spellings, term
 from tests.kb.entries_to_find import write_entry
 
 
+def test_the_plural_of_an_abbreviation_is_its_singular():
+    assert terms("GPUs") == terms("GPU")
+
+
 def test_code_names_are_found_whole_and_in_parts():
     found = terms("CrossEntropyLoss num_batches_tracked torch.cuda.FloatTensor")
     assert {"crossentropyloss", "cross", "entropi", "loss"} <= set(found)

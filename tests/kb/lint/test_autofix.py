@@ -10,11 +10,11 @@ from kb.lint.linter import check
 def test_chinese_typography_is_repaired_and_code_stays(entries):
     path = entries.write(
         "one",
-        ("`torch.add` 要求尺寸相同，或者为 1。", "用`torch.add(a,b)`时尺寸要相同,或者为1。"),
+        ("`torch.add` 要求尺寸相同，或者为 1。", "用`torch.add(a,b)`时尺寸要相同,或者为1。库.子模块不变."),
         ("`torch.add` needs", "`torch.add(a,b)` needs"),
     )
     assert repair(entries.corpus()) == [path]
-    assert "用 `torch.add(a,b)` 时尺寸要相同，或者为 1。" in path.read_text("utf-8")
+    assert "用 `torch.add(a,b)` 时尺寸要相同，或者为 1。库.子模块不变。" in path.read_text("utf-8")
     assert check(entries.corpus()) == []
 
 

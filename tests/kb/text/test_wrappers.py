@@ -89,6 +89,19 @@ def test_what_dynamo_does_not_support_shows_the_line_of_user_code():
     assert first_error(text)[2] == ("/home/me/net.py", 4, "f", "if x.sum() > 0:")
 
 
+@pytest.mark.parametrize(
+    ("message", "type_"),
+    [
+        ("No module named 'flash_attn'", "ModuleNotFoundError"),
+        ("cannot import name 'cached_download' from 'huggingface_hub'", "ImportError"),
+    ],
+)
+def test_a_part_that_a_library_cannot_import_when_it_is_asked_for(message, type_):
+    outer = "RuntimeError: Failed to import diffusers.loaders because of the following error (look up to see its traceback):"
+    assert first_error(f"{outer}\n{message}")[:2] == (type_, message)
+    assert first_error(outer)[0] == "RuntimeError"
+
+
 WRAPPERS_IN = {
     "accelerate-launch": ["subprocess.CalledProcessError"],
     "torchrun": ["torch.distributed.elastic.multiprocessing.errors.ChildFailedError"],
