@@ -18,6 +18,7 @@ PARTS = {
     "cluster": "batches on workers: overhead, one to four workers, a simulated hundred",
 }
 ON_REQUEST = {
+    "embed": "the vectors of terms, by which texts without a common word are compared; needs the extra fit, and writes them",
     "fit": "the numbers by which answers are ranked and judged, from labelled posts; needs the extra fit, and writes them",
     "record-truth": "claims of the record beside the packages themselves; installs them",
 }

@@ -10,7 +10,14 @@ from kb.corpus.paths import SETTINGS_FILE
 __all__ = ["changed_paths", "manifest"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_DECISIVE = ("corpus", "documents", "index", "templates", "text", os.path.join("text", "data"))
+_DECISIVE = (
+    "corpus",
+    "documents",
+    "index",
+    "templates",
+    "text",
+    *(os.path.join(name, "data") for name in ("index", "text")),
+)
 """The sub-packages whose code and data decide what an index contains."""
 
 

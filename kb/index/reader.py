@@ -11,6 +11,7 @@ from kb.index.storage import StorageError, open_store
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.documents.shapes import EntryDocument, EntrySummary
+    from kb.index.embeddings import Embeddings
     from kb.index.fulltext import FullTextIndex
     from kb.index.spelling import Speller
     from kb.index.template_index import TemplateIndex
@@ -111,6 +112,13 @@ class Index:
         from kb.index.term_vectors import TermVectors
 
         return TermVectors(self.store, self.meta.size)
+
+    @cached_property
+    def embeddings(self) -> Embeddings:
+        """The vectors by which texts without a common word are compared."""
+        from kb.index.embeddings import Embeddings
+
+        return Embeddings(self.store)
 
     @cached_property
     def fulltext(self) -> FullTextIndex:

@@ -12,7 +12,7 @@ from pathlib import Path
 from kb.corpus.entry import Entry
 from kb.corpus.ledger import Ledgers
 from kb.documents.making import make_document, make_summary
-from kb.index import spelling, template_index, term_vectors
+from kb.index import embeddings, spelling, template_index, term_vectors
 from kb.index.fulltext import FOLDER, write_fulltext
 from kb.index.reader import META_KEY, STORE, Index, Meta
 from kb.index.storage import WriteBuffer, write_store
@@ -20,10 +20,18 @@ from kb.index.storage import WriteBuffer, write_store
 __all__ = ["SlugConflictError", "write_generation"]
 
 
-_ENTRY_TABLES = ("documents", "summaries", "sources", "entry_terms")
+_ENTRY_TABLES = ("documents", "summaries", "sources", "entry_terms", "entry_embeddings")
 """The tables with one row for each entry."""
 
-_TABLES = ("meta", "redirects", *_ENTRY_TABLES, *template_index.TABLES, *term_vectors.TABLES, *spelling.TABLES)
+_TABLES = (
+    "meta",
+    "redirects",
+    *_ENTRY_TABLES,
+    *template_index.TABLES,
+    *term_vectors.TABLES,
+    *embeddings.TABLES,
+    *spelling.TABLES,
+)
 
 
 class SlugConflictError(Exception):
@@ -59,12 +67,15 @@ def write_generation(
         raise SlugConflictError
     printed = ledgers.printed()
     vectors = {}
+    embedder = embeddings.EntryEmbedder()
+    if not previous:
+        buffer.changes["term_embeddings"] = embedder.rows
     for entry in added:
         terms = term_vectors.entry_terms(entry, printed)
         vectors[entry.id] = terms.vector
         messages = [message.text for message in entry.messages]
         source = {"path": str(entry.path), "messages": messages, "words": spelling.word_counts(entry)}
-        rows = make_document(entry, ledgers), make_summary(entry), source, terms
+        rows = make_document(entry, ledgers), make_summary(entry), source, terms, embedder.row(entry)
         for table, row in zip(_ENTRY_TABLES, rows, strict=True):
             buffer.put(table, entry.id, row)
         meta = _count(buffer, entry.id, meta, 1)

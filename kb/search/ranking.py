@@ -67,6 +67,7 @@ class _Comparison:
         self._importance = query.importance
         self._squared = {term: weight * index.vectors.idf(term) for term, weight in query.importance.items()}
         self._by_importance = sorted(query.importance, key=lambda term: -query.importance[term])
+        self._embedded = index.embeddings.embed(query.weights)
         self._length = math.hypot(*query.importance.values())
         self._total = sum(query.importance.values())
         cause = reading.root_cause()
@@ -103,6 +104,7 @@ class _Comparison:
             product / (self._length or 1.0),
             tuple(shared),
             sum(self._importance[term] for term in shared) / (self._total or 1.0),
+            self._embedded.similarity(self._index.embeddings.entry(slug)),
             model().popularity.get(slug, 0),
             self._index.summary(slug)["kind"] in ("silent", "symptom"),
             self._has_errors,

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kb.index.embeddings import Similarity
 from kb.search.out_of_scope import names_other_framework, names_other_software
 from kb.search.reading import Reading
 from kb.text.lazy_regex import lazy_pattern
@@ -41,8 +42,9 @@ class Features(NamedTuple):
     `bm25` is the BM25F score in nats and `information` that of the whole query. `message_similarity` compares the root cause with the
     entry's most similar message, from 0 to 1. `phrase_coverage` is how much of its most similar title or alias occurs in the paste, and
     `paraphrase_similarity` the cosine between the two. `shared_terms` are the common terms, the most important first, and `coverage` is
-    their share of the query's importance. `popularity` is the number of labelled posts that the entry answers. `is_silent` says that the
-    entry is about a mistake without a message, and `has_error` that the paste shows one.
+    their share of the query's importance. `similarity` compares the paste with what the entry says of itself. `popularity` is the number of
+    labelled posts that the entry answers. `is_silent` says that the entry is about a mistake without a message, and `has_error` that the
+    paste shows one.
     """
 
     slug: str
@@ -53,6 +55,7 @@ class Features(NamedTuple):
     paraphrase_similarity: float
     shared_terms: tuple[str, ...]
     coverage: float
+    similarity: Similarity
     popularity: int
     is_silent: bool
     has_error: bool
@@ -70,6 +73,9 @@ def entry_signals(features: Features) -> dict[str, float]:
         "paraphrase_similarity": features.paraphrase_similarity,
         "paraphrase_excess": max(0.0, features.paraphrase_similarity - _PARAPHRASE),
         "same_words": max(0.0, features.paraphrase_similarity - _SAME_WORDS),
+        "term_similarity": features.similarity.terms,
+        "meaning": features.similarity.meaning,
+        "topic": features.similarity.topic,
         "popularity": math.log1p(features.popularity),
         "is_silent": float(features.is_silent),
         "is_unshown": float(is_unshown),
@@ -96,8 +102,14 @@ def answer_signals(reading: Reading, ranked: Sequence[tuple[float, Features]]) -
         "bm25": bm25,
         "coverage": best.coverage,
         "phrase_coverage": min(best.phrase_coverage, _MAX_PHRASE_COVERAGE),
+        "term_similarity": best.similarity.terms,
+        "meaning": best.similarity.meaning,
+        "topic": best.similarity.topic,
         "is_first_by_bm25": float(best.bm25 == max(features.bm25 for _, features in ranked)),
         "is_first_by_phrase": float(best.phrase_coverage == max(features.phrase_coverage for _, features in ranked)),
+        "is_first_by_meaning": float(
+            best.similarity.meaning == max(features.similarity.meaning for _, features in ranked)
+        ),
         "same_words": max(0.0, best.paraphrase_similarity - _SAME_WORDS),
         "is_silent": float(best.is_silent),
         "is_error": float(is_error),

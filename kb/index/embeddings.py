@@ -1,0 +1,175 @@
+"""Similarity of texts that say the same in other words: vectors of terms, which ship with kb, and of entries.
+
+A text is the sum of its terms, weighted by their information. It is compared in three ways: by the terms themselves, by the meaning that a sentence
+model gives them (so 显存 is near *GPU memory*), and by the company that they keep in the entries (latent semantic analysis: Deerwester et al., 1990).
+`python -m bench embed` writes the vectors of the terms.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from base64 import b64decode, b64encode
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from operator import mul
+from typing import Any, NamedTuple
+
+from kb.index.storage import Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kb.corpus.entry import Entry
+
+__all__ = [
+    "DIMENSIONS",
+    "EMBEDDINGS_FILE",
+    "TABLES",
+    "Embedded",
+    "Embeddings",
+    "EntryEmbedder",
+    "Similarity",
+    "TermEmbedding",
+    "embed",
+    "own_texts",
+    "text_weights",
+    "write_vector",
+]
+
+TABLES = ("term_embeddings",)
+EMBEDDINGS_FILE = os.path.join(os.path.dirname(__file__), "data", "term_embeddings.json")
+
+DIMENSIONS = 64
+"""The length of each of the two vectors of a term."""
+
+_MAX_TERMS = 100
+"""The number of a query's terms, the weightiest first, that count."""
+
+_MAX_REPEATED = 2
+"""How often a term counts in one text at most."""
+
+_SCALE = 127
+_MAX_CACHED_TERMS = 20_000
+_MAX_CACHED_ENTRIES = 1_000
+
+
+class TermEmbedding(NamedTuple):
+    """What ships of a term: its inverse document frequency among titles, answers and aliases, in nats; and its two vectors, one behind the other."""
+
+    idf: float
+    vector: Sequence[int]
+
+
+class Similarity(NamedTuple):
+    """Cosines of two texts: of their terms, of what these mean, and of the topics in which they stand."""
+
+    terms: float
+    meaning: float
+    topic: float
+
+
+class Embedded(NamedTuple):
+    """A text as weighted terms, and as the two sums of their vectors, one behind the other. All three have length 1, or 0 where no term is known."""
+
+    weights: Mapping[str, float]
+    vector: Sequence[float]
+
+    def similarity(self, other: Embedded) -> Similarity:
+        """Return how similar the two texts are."""
+        weights = other.weights
+        products = list(map(mul, self.vector, other.vector))
+        return Similarity(
+            sum(weight * weights[term] for term, weight in self.weights.items() if term in weights),
+            sum(products[:DIMENSIONS]),
+            sum(products[DIMENSIONS:]),
+        )
+
+
+class Embeddings:
+    """Reads the vectors of an index."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._term = lru_cache(_MAX_CACHED_TERMS)(self._read_term)
+        self.entry = lru_cache(_MAX_CACHED_ENTRIES)(self._read_entry)
+        """Returns the embedded title, answer and aliases of the entry with a slug."""
+
+    def embed(self, weights: Mapping[str, float]) -> Embedded:
+        """Return the embedding of a query, of whose terms these are the weights."""
+        known = {term: embedding for term in weights if (embedding := self._term(term))}
+        importance = {term: weights[term] * embedding.idf for term, embedding in known.items()}
+        kept = sorted(importance, key=lambda term: -importance[term])[:_MAX_TERMS]
+        return embed({term: importance[term] for term in kept}, known)
+
+    def _read_term(self, term: str) -> TermEmbedding | None:
+        row = self._store.get("term_embeddings", term)
+        return TermEmbedding(row[0], _read_vector(row[1])) if row else None
+
+    def _read_entry(self, slug: str) -> Embedded:
+        weights, vector = self._store.get("entry_embeddings", slug)
+        return Embedded(weights, [value / _SCALE for value in _read_vector(vector)])
+
+
+def embed(weights: Mapping[str, float], terms: Mapping[str, TermEmbedding]) -> Embedded:
+    """Return the embedding of a text, of whose terms these are the weights times the inverse document frequencies."""
+    vector = [0.0] * (2 * DIMENSIONS)
+    for term, weight in weights.items():
+        vector = [value + weight * part for value, part in zip(vector, terms[term].vector, strict=True)]
+    length = math.hypot(*weights.values()) or 1.0
+    return Embedded(
+        {term: weight / length for term, weight in weights.items()},
+        _unit(vector[:DIMENSIONS]) + _unit(vector[DIMENSIONS:]),
+    )
+
+
+def own_texts(entry: Entry) -> list[str]:
+    """Return the texts of an entry that say what it is about: titles, answers and aliases in both languages."""
+    from kb.text.languages import LANGUAGES
+
+    return [text for lang in LANGUAGES for text in (entry.title[lang], entry.answer[lang], *entry.aliases[lang])]
+
+
+def text_weights(counts: Mapping[str, int], idf: Mapping[str, float]) -> dict[str, float]:
+    """Return the weights of a text's terms that are known, of length 1; `counts` has how often each occurs."""
+    weights = {term: idf[term] * min(count, _MAX_REPEATED) for term, count in counts.items() if term in idf}
+    length = math.hypot(*weights.values()) or 1.0
+    return {term: weight / length for term, weight in weights.items()}
+
+
+class EntryEmbedder:
+    """Embeds entries with the vectors that ship."""
+
+    def __init__(self) -> None:
+        with open(EMBEDDINGS_FILE, encoding="utf-8") as file:
+            self.rows = json.load(file)
+        self._idf = {term: idf for term, (idf, _) in self.rows.items()}
+
+    def row(self, entry: Entry) -> list[Any]:
+        """Return what an index stores of an entry: its weighted terms, and its vector."""
+        from kb.text.analyzer import terms
+
+        summed: Counter[str] = Counter()
+        for text in own_texts(entry):
+            summed.update(text_weights(Counter(terms(text)), self._idf))
+        known = {term: TermEmbedding(self.rows[term][0], _read_vector(self.rows[term][1])) for term in summed}
+        embedded = embed(summed, known)
+        return [
+            {term: round(weight, 4) for term, weight in embedded.weights.items()},
+            write_vector([round(value * _SCALE) for value in embedded.vector]),
+        ]
+
+
+def write_vector(values: Sequence[int]) -> str:
+    """Return whole numbers from -127 to 127 as text."""
+    return b64encode(bytes(value & 0xFF for value in values)).decode()
+
+
+def _read_vector(text: str) -> Sequence[int]:
+    return memoryview(b64decode(text)).cast("b")
+
+
+def _unit(vector: Sequence[float]) -> list[float]:
+    length = math.hypot(*vector) or 1.0
+    return [value / length for value in vector]
