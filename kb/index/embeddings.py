@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import math
 import os
-from base64 import b64decode, b64encode
+from binascii import a2b_base64, b2a_base64
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from operator import mul
 from typing import Any, NamedTuple
 
@@ -29,11 +30,12 @@ __all__ = [
     "TABLES",
     "Embedded",
     "Embeddings",
-    "EntryEmbedder",
     "Similarity",
     "TermEmbedding",
     "embed",
+    "entry_row",
     "own_texts",
+    "shipped_rows",
     "text_weights",
     "write_vector",
 ]
@@ -138,36 +140,37 @@ def text_weights(counts: Mapping[str, int], idf: Mapping[str, float]) -> dict[st
     return {term: weight / length for term, weight in weights.items()}
 
 
-class EntryEmbedder:
-    """Embeds entries with the vectors that ship."""
+def entry_row(entry: Entry, row_of: Callable[[str], Any]) -> list[Any]:
+    """Return what an index stores of an entry: its weighted terms, and its vector; `row_of` returns what ships of a term, or None."""
+    from kb.text.analyzer import terms
 
-    def __init__(self) -> None:
-        with open(EMBEDDINGS_FILE, encoding="utf-8") as file:
-            self.rows = json.load(file)
-        self._idf = {term: idf for term, (idf, _) in self.rows.items()}
+    counts = [Counter(terms(text)) for text in own_texts(entry)]
+    rows = {term: row for term in dict.fromkeys(chain(*counts)) if (row := row_of(term))}
+    idf = {term: row[0] for term, row in rows.items()}
+    summed: Counter[str] = Counter()
+    for count in counts:
+        summed.update(text_weights(count, idf))
+    embedded = embed(summed, {term: TermEmbedding(idf[term], _read_vector(row[1])) for term, row in rows.items()})
+    return [
+        {term: round(weight, 4) for term, weight in embedded.weights.items()},
+        write_vector([round(value * _SCALE) for value in embedded.vector]),
+    ]
 
-    def row(self, entry: Entry) -> list[Any]:
-        """Return what an index stores of an entry: its weighted terms, and its vector."""
-        from kb.text.analyzer import terms
 
-        summed: Counter[str] = Counter()
-        for text in own_texts(entry):
-            summed.update(text_weights(Counter(terms(text)), self._idf))
-        known = {term: TermEmbedding(self.rows[term][0], _read_vector(self.rows[term][1])) for term in summed}
-        embedded = embed(summed, known)
-        return [
-            {term: round(weight, 4) for term, weight in embedded.weights.items()},
-            write_vector([round(value * _SCALE) for value in embedded.vector]),
-        ]
+def shipped_rows() -> dict[str, Any]:
+    """Return what ships of each term: its inverse document frequency and its vectors, as an index stores them."""
+    with open(EMBEDDINGS_FILE, encoding="utf-8") as file:
+        rows: dict[str, Any] = json.load(file)
+    return rows
 
 
 def write_vector(values: Sequence[int]) -> str:
     """Return whole numbers from -127 to 127 as text."""
-    return b64encode(bytes(value & 0xFF for value in values)).decode()
+    return b2a_base64(bytes(value & 0xFF for value in values), newline=False).decode()
 
 
 def _read_vector(text: str) -> Sequence[int]:
-    return memoryview(b64decode(text)).cast("b")
+    return memoryview(a2b_base64(text)).cast("b")
 
 
 def _unit(vector: Sequence[float]) -> list[float]:

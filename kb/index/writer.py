@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from kb.corpus.entry import Entry
@@ -67,15 +68,15 @@ def write_generation(
         raise SlugConflictError
     printed = ledgers.printed()
     vectors = {}
-    embedder = embeddings.EntryEmbedder()
     if not previous:
-        buffer.changes["term_embeddings"] = embedder.rows
+        buffer.changes["term_embeddings"] = embeddings.shipped_rows()
+    term_row = partial(buffer.get, "term_embeddings")
     for entry in added:
         terms = term_vectors.entry_terms(entry, printed)
         vectors[entry.id] = terms.vector
         messages = [message.text for message in entry.messages]
         source = {"path": str(entry.path), "messages": messages, "words": spelling.word_counts(entry)}
-        rows = make_document(entry, ledgers), make_summary(entry), source, terms, embedder.row(entry)
+        rows = make_document(entry, ledgers), make_summary(entry), source, terms, embeddings.entry_row(entry, term_row)
         for table, row in zip(_ENTRY_TABLES, rows, strict=True):
             buffer.put(table, entry.id, row)
         meta = _count(buffer, entry.id, meta, 1)

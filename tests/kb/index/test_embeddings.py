@@ -1,12 +1,10 @@
 """Texts that say the same in other words are near each other, in and between the two languages."""
 
-import json
 import math
-from pathlib import Path
 
 import pytest
 
-from kb.index.embeddings import DIMENSIONS, EMBEDDINGS_FILE, Similarity
+from kb.index.embeddings import DIMENSIONS, Similarity, shipped_rows
 from kb.index.manager import open_index
 from kb.text.analyzer import terms
 
@@ -42,7 +40,7 @@ def test_unknown_words_are_like_nothing(embeddings):
 
 
 def test_the_vectors_of_a_long_paste_are_those_of_its_weightiest_terms(embeddings):
-    known = list(json.loads(Path(EMBEDDINGS_FILE).read_text("utf-8")))
+    known = list(shipped_rows())
     text = embeddings.embed(dict.fromkeys(known, 1.0))
     assert 0 < len(text.weights) < len(known)
     assert math.hypot(*text.weights.values()) == pytest.approx(1.0)
