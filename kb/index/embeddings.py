@@ -119,11 +119,7 @@ def embed(weights: Mapping[str, float], terms: Mapping[str, TermEmbedding]) -> E
     vector = [0.0] * (2 * DIMENSIONS)
     for term, weight in weights.items():
         vector = [value + weight * part for value, part in zip(vector, terms[term].vector, strict=True)]
-    length = math.hypot(*weights.values()) or 1.0
-    return Embedded(
-        {term: weight / length for term, weight in weights.items()},
-        _unit(vector[:DIMENSIONS]) + _unit(vector[DIMENSIONS:]),
-    )
+    return Embedded(_unit_weights(weights), _unit(vector[:DIMENSIONS]) + _unit(vector[DIMENSIONS:]))
 
 
 def own_texts(entry: Entry) -> list[str]:
@@ -135,9 +131,7 @@ def own_texts(entry: Entry) -> list[str]:
 
 def text_weights(counts: Mapping[str, int], idf: Mapping[str, float]) -> dict[str, float]:
     """Return the weights of a text's terms that are known, of length 1; `counts` has how often each occurs."""
-    weights = {term: idf[term] * min(count, _MAX_REPEATED) for term, count in counts.items() if term in idf}
-    length = math.hypot(*weights.values()) or 1.0
-    return {term: weight / length for term, weight in weights.items()}
+    return _unit_weights({term: idf[term] * min(count, _MAX_REPEATED) for term, count in counts.items() if term in idf})
 
 
 def entry_row(entry: Entry, row_of: Callable[[str], Any]) -> list[Any]:
@@ -176,3 +170,7 @@ def _read_vector(text: str) -> Sequence[int]:
 def _unit(vector: Sequence[float]) -> list[float]:
     length = math.hypot(*vector) or 1.0
     return [value / length for value in vector]
+
+
+def _unit_weights(weights: Mapping[str, float]) -> dict[str, float]:
+    return dict(zip(weights, _unit(list(weights.values())), strict=True))

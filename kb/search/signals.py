@@ -8,13 +8,16 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kb.index.embeddings import Similarity
 from kb.search.out_of_scope import names_other_framework, names_other_software
 from kb.search.reading import Reading
 from kb.text.lazy_regex import lazy_pattern
 from kb.text.paste_context import package_stack
 from kb.text.software import BUILT_ON_PYTORCH, names_pytorch
 from kb.text.tracebacks import ErrorSpan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kb.index.embeddings import Similarity
 
 __all__ = ["Features", "answer_signals", "entry_signals", "is_foreign"]
 
