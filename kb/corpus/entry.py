@@ -65,7 +65,8 @@ class Message:
     """A wording of the error with typed placeholders, and the torch versions (a range such as `<1.5`) and the device that print it; empty means any.
 
     `explain` is one line about the values that the placeholders stand for. `is_generic` says that any Python program may print it. `raised_in` is
-    the file without which the message says nothing, because other code prints it as well.
+    the file without which the message says nothing, because other code prints it as well. `cause` is the number of the item of *What to change* that
+    alone leads to this wording; 0 means any.
     """
 
     text: str
@@ -75,6 +76,7 @@ class Message:
     line: int = 1
     is_generic: bool = False
     raised_in: str = ""
+    cause: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,4 +153,5 @@ def _message(item: str | dict[str, Any], line: int) -> Message:
         line,
         item.get("generic", False),
         item.get("raised_in", ""),
+        item.get("cause", 0),
     )

@@ -119,9 +119,10 @@ class EntrySummary(EntryHead):
 
 
 class EntryDocument(EntryHead):
-    """One entry as pages and terminals show it."""
+    """One entry as pages and terminals show it. `causes` has the number of the item, from 1, of each message to which one item alone leads."""
 
     items: dict[Lang, list[ChangeDocument]]
+    causes: dict[str, int]
     how_to_tell: dict[Lang, str]
     why: dict[Lang, str]
     messages: list[str]

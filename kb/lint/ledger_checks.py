@@ -18,7 +18,7 @@ __all__ = ["check_ledgers"]
 
 
 def check_ledgers(corpus: Corpus, ledgers: Ledgers, slugs: Collection[str]) -> Iterator[Diagnostic]:
-    """Yield a fault for each message of these entries that would answer what another entry's repro printed, or whose range a ledger contradicts.
+    """Yield a fault for each message of these entries that would answer what another entry's repro printed, or whose range or cause a ledger contradicts.
 
     The faults of the ledgers themselves come first. What a program printed before it was changed does not count.
     """
@@ -38,6 +38,7 @@ def check_ledgers(corpus: Corpus, ledgers: Ledgers, slugs: Collection[str]) -> I
         yield from _contradicted_ranges(corpus.entries[slug], ledgers)
         yield from _contradicted_cases(corpus.entries[slug], ledgers)
         yield from _ranges_against_the_record(corpus.entries[slug])
+        yield from _contradicted_causes(corpus.entries[slug], ledgers)
 
 
 def _contradicted_ranges(entry: Entry, ledgers: Ledgers) -> Iterator[Diagnostic]:
@@ -68,3 +69,16 @@ def _ranges_against_the_record(entry: Entry) -> Iterator[Diagnostic]:
             shown = f"{releases[0]} to {releases[-1]}" if len(releases) > 1 else releases[0]
             what = f"{message.text!r} is printed by torch {shown}, which {message.torch!r} leaves out; widen the range"
             yield Diagnostic(display_path(entry.path), message.line, "KB045", what)
+
+
+def _contradicted_causes(entry: Entry, ledgers: Ledgers) -> Iterator[Diagnostic]:
+    """Yield a fault for each message that names one cause and was printed by a case of another."""
+    if not any(message.cause for message in entry.messages):
+        return
+    for number, item in enumerate(entry.guidance["en"].items, 1):
+        for case in (case for case in entry.cases if case.name in item.cases):
+            printed = [message for record in ledgers.records(case) for message in printed_messages(entry, record.printed)]
+            for message in dict.fromkeys(printed):
+                if message.cause not in (0, number):
+                    what = f"{message.text!r} names cause {message.cause}, but {case.name} of cause {number} printed it"
+                    yield Diagnostic(display_path(entry.path), message.line, "KB047", f"{what}; leave the cause out")

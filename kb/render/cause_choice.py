@@ -1,6 +1,6 @@
 """Which of an entry's causes fits a paste: a small score over what the paste shows, and the clue that decided.
 
-The score adds up clues that only one cause has. A cause is claimed to fit only where its clues reach `MIN_SCORE` and are `MIN_LEAD`
+A message may name its cause, which then is the one. Otherwise the score adds up clues that only one cause has. A cause is claimed to fit only where its clues reach `MIN_SCORE` and are `MIN_LEAD`
 ahead of those of every other cause. Otherwise nothing is claimed, and the first cause that may have printed the message is chosen, which is the
 commonest: one whose programs did, or that has none.
 """
@@ -80,6 +80,8 @@ def choose_cause(document: EntryDocument, text: str, template: str = "") -> Caus
     if not items:
         return CauseChoice(0, "")
     text = text[-_MAX_PASTE:]
+    if number := document["causes"].get(template):
+        return CauseChoice(number - 1, _case_name(document, number - 1, text), _beginning(_message_lines(text, template)))
     first, is_only = _first_that_prints(document, template)
     clues: list[list[_Clue]] = [[] for _ in items]
     if len(items) > 1 and text:
@@ -91,9 +93,13 @@ def choose_cause(document: EntryDocument, text: str, template: str = "") -> Caus
         best, clue = first, ""
     else:
         clue = max(clues[best], key=lambda clue: (clue.weight, len(clue.text))).text
-    cases = _cases_by_item(document)[best]
-    case = choose_case(cases, text)["name"] if cases else ""
-    return CauseChoice(best, case, clue, bool(clue) and any(clue in frame for frame in _FRAME.findall(text)))
+    in_frame = bool(clue) and any(clue in frame for frame in _FRAME.findall(text))
+    return CauseChoice(best, _case_name(document, best, text), clue, in_frame)
+
+
+def _case_name(document: EntryDocument, index: int, text: str) -> str:
+    cases = _cases_by_item(document)[index]
+    return choose_case(cases, text)["name"] if cases else ""
 
 
 def choose_case(cases: list[CaseDocument], text: str) -> CaseDocument:

@@ -106,6 +106,17 @@ def twice(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
         seen.setdefault(shape, message.line)
 
 
+@rule("KB018", "A message's cause is the number of an item of What to change.")
+def cause_exists(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
+    """Also, a page with one item needs none."""
+    count = len(entry.guidance["en"].items)
+    for message in entry.messages:
+        if message.cause > count:
+            yield message.line, f"cause {message.cause}, but What to change has {count} items; give the number of one"
+        elif message.cause and count == 1:
+            yield message.line, "What to change has one item, so the message needs no cause; leave it out"
+
+
 @rule("KB017", "A version range is possible.")
 def impossible_range(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     """`>=2.0,<1.5` holds for no version."""

@@ -53,6 +53,7 @@ BREAKS = {
         'torch: "<1.0"',
     ),
     "KB017": ([('"<1.0"', '">=2.0,<1.0"')], ">=2.0,<1.0"),
+    "KB018": ([('torch: "<1.0"', 'torch: "<1.0", cause: 5')], "cause: 5"),
     "KB020": ([(REPRO, "text = 'inconsistent tensor size, expected [3] and [4] to match'\n" + REPRO)], "text = "),
     "KB021": ([("assert total.shape == (4,)", "assert True")], "assert True"),
     "KB022": ([SILENT, (REPRO, REPRO + "assert total.shape == (3,)\n")], "```python repro\n"),
@@ -132,6 +133,7 @@ def test_every_rule_is_tested():
         "KB043",
         "KB044",
         "KB045",
+        "KB047",
         "KB050",
         "KB051",
         "KB052",
@@ -244,6 +246,15 @@ def test_a_range_leaves_out_no_release_whose_code_prints_the_message(entries, to
     message = "ValueError: Sum of input lengths does not equal the length of the input dataset!"
     entries.write(messages=[{"text": message, "torch": torch} if torch else message])
     assert [fault.rule for fault in check(entries.corpus()) if fault.rule == "KB045"] == faults
+
+
+@pytest.mark.parametrize(("cause", "faults"), [(1, []), (2, ["KB047"])])
+def test_a_message_names_the_cause_whose_case_prints_it(entries, cause, faults):
+    path = entries.write(messages=[{"text": FULLER, "cause": cause}])
+    item = next(line for line in path.read_text().splitlines() if line.startswith("- **"))
+    entries.edit(path, item, f"{item}\n- **Another cause**: change it.")
+    entries.record(printed=PRINTED)
+    assert [fault.rule for fault in check(entries.corpus()) if fault.rule == "KB047"] == faults
 
 
 def test_a_broken_ledger_is_a_fault_of_its_own(entries):

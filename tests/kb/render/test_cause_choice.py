@@ -16,8 +16,9 @@ def item(cause, *names):
     return {"cause": cause, "change": "change it.", "cases": list(names), "entries": []}
 
 
-def document(*items, cases=(), messages=("RuntimeError: {device:device} and {other:device} meet",)):
-    return {"items": {"en": list(items), "zh": list(items)}, "cases": list(cases), "messages": list(messages)}
+def document(*items, cases=(), messages=("RuntimeError: {device:device} and {other:device} meet",), causes=()):
+    items = {"en": list(items), "zh": list(items)}
+    return {"items": items, "cases": list(cases), "messages": list(messages), "causes": dict(causes)}
 
 
 TWO = document(
@@ -42,6 +43,14 @@ def test_without_a_clue_the_first_is_chosen_and_nothing_is_claimed():
 def test_a_device_that_only_one_cause_has_decides():
     choice = choose_cause(TWO, traceback("model(x)", "RuntimeError: cuda:0 and cuda:1 meet"))
     assert choice == CauseChoice(1, "split", "cuda:1", in_frame=False)
+
+
+def test_a_message_that_names_its_cause_decides_against_all_other_clues():
+    old = "RuntimeError: devices differ"
+    causes = document(item("`optimizer.step()` fails"), item("An old message"), messages=[old], causes={old: 2})
+    text = traceback("optimizer.step()", old)
+    assert choose_cause(causes, text, old) == CauseChoice(1, "", old)
+    assert choose_cause(causes, text).item == 0
 
 
 def test_code_that_a_cause_quotes_decides_and_is_seen_in_the_traceback():
@@ -111,6 +120,7 @@ def test_words_of_a_question_choose_in_both_languages():
         },
         "cases": [],
         "messages": [],
+        "causes": {},
     }
     assert choose_cause(causes, "crash in the last batch of each epoch").item == 1
     assert choose_cause(causes, "训练到最后一个批次").item == 1
