@@ -77,7 +77,9 @@ def _contradicted_causes(entry: Entry, ledgers: Ledgers) -> Iterator[Diagnostic]
         return
     for number, item in enumerate(entry.guidance["en"].items, 1):
         for case in (case for case in entry.cases if case.name in item.cases):
-            printed = [message for record in ledgers.records(case) for message in printed_messages(entry, record.printed)]
+            printed = [
+                message for record in ledgers.records(case) for message in printed_messages(entry, record.printed)
+            ]
             for message in dict.fromkeys(printed):
                 if message.cause not in (0, number):
                     what = f"{message.text!r} names cause {message.cause}, but {case.name} of cause {number} printed it"

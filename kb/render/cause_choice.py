@@ -1,8 +1,8 @@
 """Which of an entry's causes fits a paste: a small score over what the paste shows, and the clue that decided.
 
-A message may name its cause, which then is the one. Otherwise the score adds up clues that only one cause has. A cause is claimed to fit only where its clues reach `MIN_SCORE` and are `MIN_LEAD`
-ahead of those of every other cause. Otherwise nothing is claimed, and the first cause that may have printed the message is chosen, which is the
-commonest: one whose programs did, or that has none.
+A message may name its cause, which then is the one. Otherwise the score adds up clues that only one cause has. A cause is claimed to fit only
+where its clues reach `MIN_SCORE` and are `MIN_LEAD` ahead of those of every other cause. Where none is, nothing is claimed, and the first cause that
+may have printed the message is chosen, which is the commonest: one whose programs did, or that has none.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ def choose_cause(document: EntryDocument, text: str, template: str = "") -> Caus
         return CauseChoice(0, "")
     text = text[-_MAX_PASTE:]
     if number := document["causes"].get(template):
-        return CauseChoice(number - 1, _case_name(document, number - 1, text), _beginning(_message_lines(text, template)))
+        return CauseChoice(
+            number - 1, _case_name(document, number - 1, text), _beginning(_message_lines(text, template))
+        )
     first, is_only = _first_that_prints(document, template)
     clues: list[list[_Clue]] = [[] for _ in items]
     if len(items) > 1 and text:
