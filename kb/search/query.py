@@ -83,17 +83,23 @@ def _zones(reading: Reading) -> list[tuple[str, str]]:
     if not errors and (calls := called_functions(text)):
         zones.append(("trace", calls))
     zones += [("error" if error in main else "other", _error_text(error)) for error in errors[:_MAX_ERRORS]]
-    error_lines = {text.count("\n", 0, error.start) for error in errors}
+    before_errors = {text.count("\n", 0, error.start): _before(text, error.start) for error in reversed(errors)}
     is_fenced, code = False, "code" if errors else "example"
-    for number, line in enumerate(text.split("\n")):
+    for number, whole_line in enumerate(text.split("\n")):
+        line = before_errors.get(number, whole_line)
         if line.lstrip().startswith("```"):
             is_fenced = not is_fenced
             continue
-        if number in error_lines or not line.strip() or _BETWEEN.match(line):
+        if not line.strip() or _BETWEEN.match(line):
             continue
         zone = code if is_fenced or not _is_prose(line) else "prose"
         zones.append((zone, _LOCATION.sub(r"\1 \2", line[:_MAX_LINE])))
     return zones
+
+
+def _before(text: str, at: int) -> str:
+    """Return what stands before that place on its line."""
+    return text[text.rfind("\n", 0, at) + 1 : at]
 
 
 def _error_text(error: ErrorSpan) -> str:

@@ -267,6 +267,12 @@ def test_code_tells_what_is_asked_where_no_error_does(published):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("says", ["gives", "报"])
+def test_what_stands_before_an_error_on_its_line_is_read(published, says):
+    asked = lookup(f"with torch.no_grad {says} AttributeError: __enter__", index=published)
+    assert asked.matches[0].id == "inference-mode-decorator-without-parentheses"
+
+
 def test_what_people_type_by_an_entry_s_own_account_leads_to_it(corpus, published):
     typed = [
         (entry.id, text) for entry in corpus for lang in LANGUAGES for text in (entry.title[lang], *entry.aliases[lang])
