@@ -40,9 +40,9 @@ _CLAUSE_END = lazy_pattern(r"[:.,!] |\n")
 
 
 class TemplateRecord(NamedTuple):
-    """A template as it is indexed: a whole message, the tail of one (`is_tail`), or only the name of an exception (`is_bare_type`).
+    """A template as it is indexed: a whole message, the tail of one (`is_tail`), or only the name of an exception or signal (`is_bare_type`).
 
-    `type` is the exception's class name without modules, or empty. `information` is the information content of each word
+    `type` is the exception's class name without modules, the name of a signal, or empty. `information` is the information content of each word
     of `pieces` in nats: the natural logarithm of one over the share of the entries whose messages have the word. `open_ends` are the
     names of the open placeholders before and after `pieces`, which hold none; empty where there is none.
     """
@@ -151,7 +151,7 @@ def _rows(messages: Sequence[str]) -> Iterator[tuple[Template, tuple[Piece, ...]
         if pieces:
             yield template, pieces, False, False
         else:
-            yield from ((template, (name,), False, True) for name in _type_names(template))
+            yield from ((template, name, False, True) for name in _type_names(template))
         for tail in _tails(template):
             tails.setdefault(tail, template)
     yield from ((template, tail, True, False) for tail, template in tails.items())
@@ -230,10 +230,10 @@ def _open_ends(pieces: Sequence[Piece]) -> tuple[str, str]:
     return (ends[0], ends[-1]) if ends else ("", "")
 
 
-def _type_names(template: Template) -> list[str]:
-    """Return the name of an exception whose message is empty, as a token: with its module, and without."""
+def _type_names(template: Template) -> list[tuple[str, ...]]:
+    """Return the name of an exception whose message is empty, or of a signal, as tokens: with its module, and without."""
     full = template.source.partition(": ")[0].rstrip(": ").lower()
-    return [full, template.type.lower()] if "." in full else [full]
+    return [(full,), (template.type.lower(),)] if "." in full else [tuple(full.split())]
 
 
 def _tails(template: Template) -> Iterator[tuple[Piece, ...]]:

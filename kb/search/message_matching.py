@@ -122,7 +122,8 @@ def _judge(hit: TemplateHit, reading: Reading, *, is_notice: bool) -> MessageMat
     error = errors[rank] if rank < len(errors) else None
     confidence: Confidence | None
     if template.is_bare_type:
-        confidence = "likely" if error is not None and error.start == tokens[hit.start].start else None
+        is_its_type = error is not None and (error.start == tokens[hit.start].start or error.type == template.type)
+        confidence = "likely" if is_its_type else None
     elif (
         error is not None
         and not (hit.alignment.whole and not template.is_tail)

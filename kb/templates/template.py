@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kb.templates.matcher import OPEN_TYPES, PLACEHOLDER_TYPES, Placeholder
 from kb.text.lexer import lex
+from kb.text.program_messages import SIGNALS
 
 __all__ = ["MAX_OPEN_PLACEHOLDERS", "Template", "TemplateError", "compile_template"]
 
@@ -32,7 +33,7 @@ class TemplateError(ValueError):
 
 
 class Template(NamedTuple):
-    """A message template: the type of exception it begins with (the last part of its name, or empty) and the pieces of its wording."""
+    """A message template: the type of exception it begins with (the last part of its name, the name of a signal, or empty) and the pieces of its wording."""
 
     source: str
     type: str
@@ -49,8 +50,9 @@ def compile_template(source: str) -> Template:
     """Return the compiled template; raises `TemplateError` for an unknown placeholder, a lone brace, or a wording that is not there."""
     head = _TYPE.match(source)
     kind, body = (head.group(1), source[head.end() :]) if head else ("", source)
-    if not head and _TYPE_ALONE.fullmatch(source.strip().rstrip(":")):
-        kind, body = source.strip().rstrip(":"), ""
+    alone = source.strip().rstrip(":")
+    if not head and (_TYPE_ALONE.fullmatch(alone) or alone in SIGNALS):
+        kind, body = alone, ""
     pieces: list[str | Placeholder] = []
     position = 0
     for slot in _SLOT.finditer(body):

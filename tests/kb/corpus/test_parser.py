@@ -11,6 +11,7 @@ from jsonschema_rs import meta
 from kb.corpus.front_matter import schema
 from kb.corpus.parser import parse, parse_text, parse_unfinished
 from kb.corpus.sections import prose_lines
+from kb.text.program_messages import SIGNALS
 from tests.entry_factory import CheckProgram, Programs, entry_text
 from tests.kb.work import calls_of
 
@@ -114,6 +115,14 @@ def test_the_headings_are_those_of_the_format(edit, said):
     faults = [fault for fault in parse_text(text, PATH)[1] if fault.rule == "KB005"]
     assert len(faults) == 1
     assert said in faults[0].what
+
+
+def test_a_symptom_has_no_message_but_the_name_of_a_signal():
+    signals = schema()["else"]["then"]["properties"]["messages"]["items"]["enum"]
+    assert tuple(signals) == SIGNALS
+    for message, rules in (("Killed", []), ("RuntimeError: no more of it", ["KB004"])):
+        _, faults = parse_text(entry_text(kind="symptom", messages=[message], checks=[CheckProgram()]), PATH)
+        assert [fault.rule for fault in faults] == rules, message
 
 
 def test_attributes_hold_for_both_programs_of_a_case(good_entry):

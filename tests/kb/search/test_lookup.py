@@ -398,6 +398,22 @@ def test_what_any_program_may_print_is_exact_only_where_pytorch_is_shown(publish
     assert (shown.id, shown.confidence) == (slug, "exact")
 
 
+@pytest.mark.parametrize(
+    ("printed", "slug"),
+    [
+        ("run.sh: line 5:  3132 Killed                  python train.py", "process-killed-by-oom-killer"),
+        ("zsh: killed     python train.py", "process-killed-by-oom-killer"),
+        ("./serve.sh: line 2:  77 Bus error               (core dumped) python serve.py", "dataloader-bus-error-shm"),
+    ],
+)
+def test_the_name_of_a_signal_is_a_message_where_a_shell_prints_it(published, printed, slug):
+    log = "loading the converted engine\nwriting /tmp/half/engine.plan\n"
+    answer = lookup(log + printed, index=published)
+    assert ids(answer)[0] == (slug, "likely")
+    assert answer.matches[0].evidence.line == printed
+    assert not lookup("nobody was killed by a bus error in this log", index=published).matches[0].evidence.line
+
+
 @pytest.mark.parametrize("kind", ["list", "dict", "numpy.ndarray", "NoneType", "tuple"])
 def test_an_attribute_of_tensors_alone_is_exact_and_one_of_python_is_no_answer(published, kind):
     wording = "AttributeError: '{}' object has no attribute '{}'"
