@@ -65,7 +65,8 @@ class Message:
     """A wording of the error with typed placeholders, and the torch versions (a range such as `<1.5`) and the device that print it; empty means any.
 
     `explain` is one line about the values that the placeholders stand for. `is_generic` says that any Python program may print it. `raised_in` is
-    the file without which the message says nothing, because other code prints it as well. `cause` is the number of the item of *What to change* that
+    the file that raises it, and `raised_below` one of which a function is running then; without that file the message says nothing, because other code prints
+    it as well. `cause` is the number of the item of *What to change* that
     alone leads to this wording; 0 means any.
     """
 
@@ -76,6 +77,7 @@ class Message:
     line: int = 1
     is_generic: bool = False
     raised_in: str = ""
+    raised_below: str = ""
     cause: int = 0
 
 

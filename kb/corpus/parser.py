@@ -153,5 +153,6 @@ def _message(item: str | dict[str, Any], line: int) -> Message:
         line,
         item.get("generic", False),
         item.get("raised_in", ""),
+        item.get("raised_below", ""),
         item.get("cause", 0),
     )

@@ -50,7 +50,9 @@ def make_summary(entry: Entry) -> EntrySummary:
     """Return the summary of an entry."""
     generic = [message.text for message in entry.messages if message.is_generic]
     raised_in = {message.text: message.raised_in for message in entry.messages if message.raised_in}
-    return _fill(EntrySummary, entry, explanations=_explanations(entry), generic=generic, raised_in=raised_in)
+    raised_below = {message.text: message.raised_below for message in entry.messages if message.raised_below}
+    files = {"raised_in": raised_in, "raised_below": raised_below}
+    return _fill(EntrySummary, entry, explanations=_explanations(entry), generic=generic, **files)
 
 
 def changed_lines(before: str, after: str, context: int = 1) -> list[str]:

@@ -111,11 +111,13 @@ class EntryHead(TypedDict):
 class EntrySummary(EntryHead):
     """What a list of matches or entries needs of one.
 
-    `generic` are the messages that any Python program may print. `raised_in` has the file of each message that counts only where that file raised it.
+    `generic` are the messages that any Python program may print. `raised_in` has the file of each message that counts only where that file raised it,
+    and `raised_below` that of each that counts only where a function of that file was running.
     """
 
     generic: list[str]
     raised_in: dict[str, str]
+    raised_below: dict[str, str]
 
 
 class EntryDocument(EntryHead):

@@ -36,7 +36,7 @@ class _Template(NamedTuple):
     pieces: tuple[Piece, ...]
     literals: int
     words: frozenset[str]
-    raised_in: str = ""
+    file: str = ""
 
 
 class _Match(NamedTuple):
@@ -100,7 +100,7 @@ class _TemplateIndex:
             for match, rank in zip(matches, ranks, strict=True)
             if match.template.slug != slug
             and (not own_errors or rank in own_errors)
-            and (not match.template.raised_in or f'{match.template.raised_in}"' in output)
+            and (not match.template.file or f'{match.template.file}"' in output)
         ]
         covered = {match.template for match in foreign if any(longer.covers(match) for longer in own)}
         shared = self._own_pieces.get(slug, set())
@@ -123,7 +123,9 @@ def _templates(corpus: Corpus) -> Iterator[_Template]:
             literals = sum(isinstance(piece, str) or bool(piece.prefix or piece.suffix) for piece in pieces)
             if literals >= _MIN_LITERALS:
                 words = frozenset(piece for piece in pieces if isinstance(piece, str) and not piece.isdigit())
-                yield _Template(entry.id, message.text, pieces, literals, words, message.raised_in)
+                yield _Template(
+                    entry.id, message.text, pieces, literals, words, message.raised_in or message.raised_below
+                )
 
 
 def _words(tokens: Sequence[Token]) -> set[str]:

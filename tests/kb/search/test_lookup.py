@@ -414,6 +414,21 @@ def test_the_name_of_a_signal_is_a_message_where_a_shell_prints_it(published, pr
     assert not lookup("nobody was killed by a bus error in this log", index=published).matches[0].evidence.line
 
 
+def test_what_a_library_s_caller_raises_counts_where_the_library_is_among_the_frames(published):
+    frame = '  File "/x/{}", line 52, in f\n    g()\n'
+    message = "IndexError: list index out of range"
+
+    def first(*files):
+        frames = "".join(frame.format(file) for file in files)
+        return ids(lookup(f"Traceback (most recent call last):\n{frames}{message}", index=published))[:1]
+
+    fetch, own = "torch/utils/data/_utils/fetch.py", "my/data.py"
+    assert (
+        first("train.py", fetch, own) == first(fetch, own, own, own) == [("dataset-item-raises-index-error", "exact")]
+    )
+    assert ("dataset-item-raises-index-error", "exact") not in first("train.py", own) + first("torch/other.py", own)
+
+
 @pytest.mark.parametrize("kind", ["list", "dict", "numpy.ndarray", "NoneType", "tuple"])
 def test_an_attribute_of_tensors_alone_is_exact_and_one_of_python_is_no_answer(published, kind):
     wording = "AttributeError: '{}' object has no attribute '{}'"
