@@ -13,7 +13,7 @@ from pathlib import Path
 from kb.corpus.entry import Entry
 from kb.corpus.ledger import Ledgers
 from kb.documents.making import make_document, make_summary
-from kb.index import embeddings, spelling, template_index, term_vectors
+from kb.index import embeddings, questions, spelling, template_index, term_vectors
 from kb.index.fulltext import FOLDER, write_fulltext
 from kb.index.reader import META_KEY, STORE, Index, Meta
 from kb.index.storage import WriteBuffer, write_store
@@ -31,6 +31,7 @@ _TABLES = (
     *template_index.TABLES,
     *term_vectors.TABLES,
     *embeddings.TABLES,
+    *questions.TABLES,
     *spelling.TABLES,
 )
 
@@ -75,7 +76,8 @@ def write_generation(
         terms = term_vectors.entry_terms(entry, printed)
         vectors[entry.id] = terms.vector
         messages = [message.text for message in entry.messages]
-        source = {"path": str(entry.path), "messages": messages, "words": spelling.word_counts(entry)}
+        words, asked = spelling.word_counts(entry), questions.questions(entry)
+        source = {"path": str(entry.path), "messages": messages, "words": words, "questions": asked}
         rows = make_document(entry, ledgers), make_summary(entry), source, terms, embeddings.entry_row(entry, term_row)
         for table, row in zip(_ENTRY_TABLES, rows, strict=True):
             buffer.put(table, entry.id, row)
@@ -93,6 +95,7 @@ def _count(buffer: WriteBuffer, slug: str, meta: Meta, step: int) -> Meta:
     source = buffer.get("sources", slug)
     template_index.count_messages(buffer, slug, source["messages"], step)
     spelling.count_words(buffer, source["words"], step)
+    questions.count_questions(buffer, slug, source["questions"], step)
     term_vectors.count_terms(buffer, term_vectors.EntryTerms(*buffer.get("entry_terms", slug)), step)
     with_messages = meta.with_messages + step * bool(source["messages"])
     return meta._replace(size=meta.size + step, with_messages=with_messages)

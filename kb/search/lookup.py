@@ -97,7 +97,7 @@ def _with_candidates(index: Index, reading: Reading, matches: list[Match], limit
     slugs = {match.id for match in known}
     ranked = rank(compare_entries(index, reading, make_query(index, reading)))
     if not ranked:
-        return known
+        return _with_question(index, reading, known)
     log_odds = model().answer(answer_signals(reading, ranked))
     is_answer = probability(log_odds) >= model().threshold and not is_foreign(reading)
     written = spellings(reading.text.text)
@@ -111,7 +111,19 @@ def _with_candidates(index: Index, reading: Reading, matches: list[Match], limit
         confidence: Confidence = "likely" if position == 0 and is_answer and is_shown else "related"
         title = index.summary(features.slug)["title"]
         added.append(Match(features.slug, confidence, round(probability(log_odds - behind), 4), title, words))
-    return sorted([*known, *added], key=lambda match: match.confidence == "related")
+    return sorted(_with_question(index, reading, [*known, *added]), key=lambda match: match.confidence == "related")
+
+
+def _with_question(index: Index, reading: Reading, matches: list[Match]) -> list[Match]:
+    """Return the matches, those of the entry first of which the whole paste is a title or alias."""
+    from kb.index.questions import find_question
+
+    slug = find_question(index.store, reading.tokens)
+    if not slug:
+        return matches
+    words = Evidence(words=(" ".join(reading.text.text.split()),))
+    asked = Match(slug, "likely", model().likely, index.summary(slug)["title"], words)
+    return [asked, *(match for match in matches if match.id != slug)]
 
 
 def _pasted_errors(reading: Reading) -> tuple[PastedError, ...]:

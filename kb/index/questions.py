@@ -1,0 +1,44 @@
+"""The titles and aliases of entries as whole questions: who types one of them, word for word, has said which entry is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kb.index.storage import Store, WriteBuffer
+from kb.text.lexer import Token, lex
+from kb.text.normalize import normalize
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kb.corpus.entry import Entry
+
+__all__ = ["MAX_TOKENS", "TABLES", "count_questions", "find_question", "questions"]
+
+TABLES = ("questions",)
+
+MAX_TOKENS = 60
+"""The number of tokens beyond which a text is no title or alias."""
+
+
+def questions(entry: Entry) -> list[str]:
+    """Return the keys of an entry's titles and aliases."""
+    from kb.text.languages import LANGUAGES
+
+    texts = [text for lang in LANGUAGES for text in (entry.title[lang], *entry.aliases[lang])]
+    return sorted({_key(lex(normalize(text).text)) for text in texts})
+
+
+def count_questions(buffer: WriteBuffer, slug: str, keys: Iterable[str], step: int = 1) -> None:
+    """Add the questions of one entry to the index, or remove them (`step` is -1)."""
+    for key in keys:
+        buffer.count("questions", key, step, slug)
+
+
+def find_question(store: Store, tokens: Sequence[Token]) -> str:
+    """Return the slug of the one entry of which the whole text is a title or alias, or the empty string."""
+    slugs = list(store.get("questions", _key(tokens)) or ()) if 0 < len(tokens) <= MAX_TOKENS else []
+    return slugs[0] if len(slugs) == 1 else ""
+
+
+def _key(tokens: Sequence[Token]) -> str:
+    return " ".join(token.text for token in tokens)
