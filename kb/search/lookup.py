@@ -86,44 +86,43 @@ def _message_match(index: Index, reading: Reading, match: MessageMatch) -> Match
 def _with_candidates(index: Index, reading: Reading, matches: list[Match], limit: int) -> list[Match]:
     """Return the matches and what the words of the paste find besides, answers before what is only related.
 
-    An exact match that explains no more than a warning becomes related.
+    An exact match that explains no more than a warning becomes related. A paste that is a title or alias as a whole is answered by its entry.
     """
+    from kb.index.questions import find_question
     from kb.search.query import make_query
     from kb.search.ranking import compare_entries, rank
     from kb.search.signals import answer_signals, is_foreign
     from kb.text.analyzer import as_written, spellings
 
     known = [match._replace(confidence="related") if match.confidence == "exact" else match for match in matches]
-    slugs = {match.id for match in known}
     ranked = rank(compare_entries(index, reading, make_query(index, reading)))
+    written = spellings(reading.text.text)
+    words = {features.slug: as_written(written, features.shared_terms) for _, features in ranked}
+    asked = find_question(index.store, reading.tokens)
+    if asked:
+        said = words.get(asked) or (" ".join(reading.text.text.split()),)
+        title = index.summary(asked)["title"]
+        known = [Match(asked, "likely", model().likely, title, Evidence(words=said)), *_without(known, asked)]
     if not ranked:
-        return _with_question(index, reading, known)
+        return known
+    slugs = {match.id for match in known}
     log_odds = model().answer(answer_signals(reading, ranked))
     is_answer = probability(log_odds) >= model().threshold and not is_foreign(reading)
-    written = spellings(reading.text.text)
     added = []
     for position, (score, features) in enumerate(ranked[:limit]):
         if features.slug in slugs:
             continue
         behind = ranked[0][0] - score
-        words = Evidence(words=as_written(written, features.shared_terms))
-        is_shown = bool(words.words)  # a corrected spelling alone is no reason that could be shown
+        is_shown = bool(words[features.slug])  # a corrected spelling alone is no reason that could be shown
         confidence: Confidence = "likely" if position == 0 and is_answer and is_shown else "related"
         title = index.summary(features.slug)["title"]
-        added.append(Match(features.slug, confidence, round(probability(log_odds - behind), 4), title, words))
-    return sorted(_with_question(index, reading, [*known, *added]), key=lambda match: match.confidence == "related")
+        why = Evidence(words=words[features.slug])
+        added.append(Match(features.slug, confidence, round(probability(log_odds - behind), 4), title, why))
+    return sorted([*known, *added], key=lambda match: match.confidence == "related")
 
 
-def _with_question(index: Index, reading: Reading, matches: list[Match]) -> list[Match]:
-    """Return the matches, those of the entry first of which the whole paste is a title or alias."""
-    from kb.index.questions import find_question
-
-    slug = find_question(index.store, reading.tokens)
-    if not slug:
-        return matches
-    words = Evidence(words=(" ".join(reading.text.text.split()),))
-    asked = Match(slug, "likely", model().likely, index.summary(slug)["title"], words)
-    return [asked, *(match for match in matches if match.id != slug)]
+def _without(matches: list[Match], slug: str) -> list[Match]:
+    return [match for match in matches if match.id != slug]
 
 
 def _pasted_errors(reading: Reading) -> tuple[PastedError, ...]:

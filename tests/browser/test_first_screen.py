@@ -30,10 +30,14 @@ VALUES = {
 
 
 def entries_of_all_sizes(corpus):
-    """Return (slug, paste) of entries from the shortest to the longest page; each paste ends in the entry's newest message."""
-    entries = sorted((entry for entry in corpus if entry.messages), key=lambda entry: len(entry.prose("en")))
+    """Return (slug, paste) of entries from the shortest to the longest page; each paste ends in the entry's newest message that names no file."""
+    entries = sorted((entry for entry in corpus if any(_anywhere(entry))), key=lambda entry: len(entry.prose("en")))
     step = max(1, (len(entries) - 1) // (ENTRIES - 1))
-    return [(entry.id, TRACEBACK + printed(entry.messages[0].text)) for entry in entries[::step][:ENTRIES]]
+    return [(entry.id, TRACEBACK + printed(next(_anywhere(entry)))) for entry in entries[::step][:ENTRIES]]
+
+
+def _anywhere(entry):
+    return (message.text for message in entry.messages if not (message.raised_in or message.raised_below))
 
 
 def symptoms(corpus, locale):
