@@ -23,6 +23,7 @@ LOADERS: tuple[type[Any], ...] = (*([yaml.CSafeLoader] if yaml.__with_libyaml__ 
 """The parsers that can be used: libyaml where PyYAML was built with it, which takes a tenth of the time, and PyYAML's own."""
 
 _MAX_DEPTH = 12
+_TOO_DEEP = f"values are nested more than {_MAX_DEPTH} deep; write them flat"
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})")
 _FLOAT = re.compile(r"[+-]?[0-9]{1,17}\.[0-9]{0,17}(e[+-]?[0-9]{1,3})?")
 _TAG = "tag:yaml.org,2002:"
@@ -67,8 +68,10 @@ def read_yaml(text: str, *, first_line: int = 1, max_values: int = 20_000, loade
             builder.take(event)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        what = getattr(error, "problem", None) or "a character that YAML does not allow"
-        raise YamlError(first_line + (mark.line if mark else 0), f"no YAML ({what})") from error
+        problem = getattr(error, "problem", None) or "a character that YAML does not allow"
+        # newer releases of libyaml have a bound of their own
+        what = _TOO_DEEP if "nesting depth" in problem else f"no YAML ({problem})"
+        raise YamlError(first_line + (mark.line if mark else 0), what) from error
     except (UnicodeError, OverflowError, ValueError) as error:
         raise YamlError(first_line, "no YAML (it names a character that does not exist)") from error
     return Document(builder.data, builder.lines, builder.problems)
@@ -115,7 +118,7 @@ class _Builder:
 
     def _start(self, event: yaml.SequenceStartEvent | yaml.MappingStartEvent, line: int) -> None:
         if len(self._open) == _MAX_DEPTH:
-            raise YamlError(line, f"values are nested more than {_MAX_DEPTH} deep; write them flat")
+            raise YamlError(line, _TOO_DEEP)
         self._refuse_tag(event.tag, line)
         if self._is_key():
             raise YamlError(line, "a key that is no text; write key: value")

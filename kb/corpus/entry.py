@@ -65,9 +65,8 @@ class Message:
     """A wording of the error with typed placeholders, and the torch versions (a range such as `<1.5`) and the device that print it; empty means any.
 
     `explain` is one line about the values that the placeholders stand for. `is_generic` says that any Python program may print it. `raised_in` is
-    the file that raises it, and `raised_below` one of which a function is running then; without that file the message says nothing, because other code prints
-    it as well. `cause` is the number of the item of *What to change* that
-    alone leads to this wording; 0 means any.
+    the file that raises it, and `raised_below` one of which a function is running then; without that file among the frames the message says nothing,
+    because other code prints it as well. `cause` is the number of the item of *What to change* that alone leads to this wording; 0 means any.
     """
 
     text: str
@@ -79,6 +78,11 @@ class Message:
     raised_in: str = ""
     raised_below: str = ""
     cause: int = 0
+
+    @property
+    def file(self) -> str:
+        """The file that has to be among the frames, or the empty string."""
+        return self.raised_in or self.raised_below
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,19 +12,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.corpus.entry import Entry
 
-__all__ = ["MAX_TOKENS", "TABLES", "count_questions", "find_question", "questions"]
+__all__ = ["TABLES", "count_questions", "find_question", "questions"]
 
 TABLES = ("questions",)
 
-MAX_TOKENS = 60
+_MAX_TOKENS = 60
 """The number of tokens beyond which a text is no title or alias."""
 
 
 def questions(entry: Entry) -> list[str]:
     """Return the keys of an entry's titles and aliases."""
-    from kb.text.languages import LANGUAGES
+    from kb.index.term_vectors import entry_texts
 
-    texts = [text for lang in LANGUAGES for text in (entry.title[lang], *entry.aliases[lang])]
+    texts = [text for field, text in entry_texts(entry) if field in ("title", "alias")]
     return sorted({_key(lex(normalize(text).text)) for text in texts})
 
 
@@ -36,7 +36,7 @@ def count_questions(buffer: WriteBuffer, slug: str, keys: Iterable[str], step: i
 
 def find_question(store: Store, tokens: Sequence[Token]) -> str:
     """Return the slug of the one entry of which the whole text is a title or alias, or the empty string."""
-    slugs = list(store.get("questions", _key(tokens)) or ()) if 0 < len(tokens) <= MAX_TOKENS else []
+    slugs = list(store.get("questions", _key(tokens)) or ()) if 0 < len(tokens) <= _MAX_TOKENS else []
     return slugs[0] if len(slugs) == 1 else ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from kb.index.spelling import Speller
     from kb.index.template_index import TemplateIndex
     from kb.index.term_vectors import TermVectors
+    from kb.text.lexer import Token
 
 __all__ = ["META_KEY", "STORE", "Index", "Meta"]
 
@@ -98,6 +100,12 @@ class Index:
     def is_made_of(self, manifest: str) -> bool:
         """Tell whether it is the manifest of this index, which is stored without the characters that UTF-8 does not have."""
         return self.manifest == manifest.encode("utf-8", "replace").decode("utf-8")
+
+    def asked(self, tokens: Sequence[Token]) -> str:
+        """Return the slug of the one entry that has the whole text as a title or alias, or the empty string."""
+        from kb.index.questions import find_question
+
+        return find_question(self.store, tokens)
 
     @cached_property
     def templates(self) -> TemplateIndex:

@@ -29,7 +29,7 @@ class TemplateCollision(NamedTuple):
 
 
 class _Template(NamedTuple):
-    """A message of an entry: its pieces, how many of them are literal, the words that a text must have for it to match, and the file that must raise it."""
+    """A message of an entry: its pieces, how many are literal, the words that a text must have for it to match, and the file that must be among the frames."""
 
     slug: str
     source: str
@@ -123,9 +123,7 @@ def _templates(corpus: Corpus) -> Iterator[_Template]:
             literals = sum(isinstance(piece, str) or bool(piece.prefix or piece.suffix) for piece in pieces)
             if literals >= _MIN_LITERALS:
                 words = frozenset(piece for piece in pieces if isinstance(piece, str) and not piece.isdigit())
-                yield _Template(
-                    entry.id, message.text, pieces, literals, words, message.raised_in or message.raised_below
-                )
+                yield _Template(entry.id, message.text, pieces, literals, words, message.file)
 
 
 def _words(tokens: Sequence[Token]) -> set[str]:

@@ -88,7 +88,6 @@ def _with_candidates(index: Index, reading: Reading, matches: list[Match], limit
 
     An exact match that explains no more than a warning becomes related. A paste that is a title or alias as a whole is answered by its entry.
     """
-    from kb.index.questions import find_question
     from kb.search.query import make_query
     from kb.search.ranking import compare_entries, rank
     from kb.search.signals import answer_signals, is_foreign
@@ -97,12 +96,13 @@ def _with_candidates(index: Index, reading: Reading, matches: list[Match], limit
     known = [match._replace(confidence="related") if match.confidence == "exact" else match for match in matches]
     ranked = rank(compare_entries(index, reading, make_query(index, reading)))
     written = spellings(reading.text.text)
-    words = {features.slug: as_written(written, features.shared_terms) for _, features in ranked}
-    asked = find_question(index.store, reading.tokens)
+    asked = index.asked(reading.tokens)
     if asked:
-        said = words.get(asked) or (" ".join(reading.text.text.split()),)
+        shared = next((features.shared_terms for _, features in ranked if features.slug == asked), ())
+        why = Evidence(words=as_written(written, shared) or (" ".join(reading.text.text.split()),))
         title = index.summary(asked)["title"]
-        known = [Match(asked, "likely", model().likely, title, Evidence(words=said)), *_without(known, asked)]
+        others = [match for match in known if match.id != asked]
+        known = [Match(asked, "likely", model().likely, title, why), *others]
     if not ranked:
         return known
     slugs = {match.id for match in known}
@@ -113,16 +113,12 @@ def _with_candidates(index: Index, reading: Reading, matches: list[Match], limit
         if features.slug in slugs:
             continue
         behind = ranked[0][0] - score
-        is_shown = bool(words[features.slug])  # a corrected spelling alone is no reason that could be shown
+        why = Evidence(words=as_written(written, features.shared_terms))
+        is_shown = bool(why.words)  # a corrected spelling alone is no reason that could be shown
         confidence: Confidence = "likely" if position == 0 and is_answer and is_shown else "related"
         title = index.summary(features.slug)["title"]
-        why = Evidence(words=words[features.slug])
         added.append(Match(features.slug, confidence, round(probability(log_odds - behind), 4), title, why))
     return sorted([*known, *added], key=lambda match: match.confidence == "related")
-
-
-def _without(matches: list[Match], slug: str) -> list[Match]:
-    return [match for match in matches if match.id != slug]
 
 
 def _pasted_errors(reading: Reading) -> tuple[PastedError, ...]:

@@ -29,9 +29,6 @@ MIN_INFORMATION = 10.0
 MIN_COVERAGE = 0.7
 """Minimum share of a template's information that has to be matched if the message goes on in other words."""
 
-_MAX_FRAMES = 50
-"""The number of a traceback's innermost frames among which a file is looked for."""
-
 _SENTENCE_END = lazy_pattern(r"['\"`)]?(?:[.!?]\s|[。！？])")
 _DEPRECATIONS = frozenset({"DeprecationWarning", "FutureWarning", "PendingDeprecationWarning"})
 """Warnings about another release, not about what happens in this one."""
@@ -186,10 +183,8 @@ def _is_raised_there(summary: EntrySummary, reading: Reading, hit: TemplateHit) 
         return True
     rank = reading.error_rank(reading.tokens[hit.start].start, reading.tokens[hit.end - 1].start)
     error = reading.errors[rank] if rank < len(reading.errors) else None
-    return any(
-        name.replace("\\", "/").endswith(file)
-        for name in traceback_files(reading.text.text, error, 1 if raising else _MAX_FRAMES)
-    )
+    files = traceback_files(reading.text.text, error)
+    return any(name.replace("\\", "/").endswith(file) for name in (files[-1:] if raising else files))
 
 
 def _belongs_to_other_message(reading: Reading, hit: TemplateHit, error: ErrorSpan) -> bool:

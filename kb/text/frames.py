@@ -48,6 +48,7 @@ _LIBRARY = lazy_pattern(
     r"site-packages|dist-packages|[\\/]lib(?:64)?[\\/]python\d|[\\/](?:Lib|Python\d{2,3}[\\/]lib)[\\/]|envs[\\/][^\\/]{1,200}[\\/]lib[\\/]|/opt/conda/lib"
     r"|<frozen |<__array_function__|<string>|<decorator"
 )
+_MAX_FRAMES = 200
 _USER_CODE = "from user code:"
 """Below it, `torch.compile` shows the frames of the reader's code, after the message."""
 
@@ -73,11 +74,10 @@ def own_frame(normalized: NormalizedText, error: ErrorSpan) -> Frame | None:
     )
 
 
-def traceback_files(text: str, error: ErrorSpan | None, most: int) -> list[str]:
-    """Return the files of the error's traceback, outermost first, at most `most` of the innermost; without an error, those of all frames."""
+def traceback_files(text: str, error: ErrorSpan | None) -> list[str]:
+    """Return the files of the innermost 200 frames of the error's traceback, outermost first; without an error, those of the text."""
     start, end = (_traceback_start(text, error.start), error.start) if error else (0, len(text))
-    files = [frame["file"] or frame["cell"] for frame in _FRAME.finditer(text, start, end)]
-    return files[-most:]
+    return [frame["file"] or frame["cell"] for frame in _FRAME.finditer(text, start, end)][-_MAX_FRAMES:]
 
 
 def traceback_code(text: str, error: ErrorSpan, most: int) -> list[str]:

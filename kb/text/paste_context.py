@@ -51,7 +51,6 @@ class PasteContext(NamedTuple):
     other_frameworks: tuple[str, ...]
 
 
-_MAX_FRAMES = 200
 _MAX_FACTS = 100
 """Maximum number of facts of each kind that are read."""
 
@@ -139,7 +138,7 @@ def read_context(normalized: NormalizedText, errors: Sequence[ErrorSpan]) -> Pas
 def package_stack(text: str, errors: Sequence[ErrorSpan]) -> tuple[str, ...]:
     """Return the packages on the stack of the root cause, outermost first, each run of frames once; `OWN_CODE` stands for the reader's code."""
     cause = next((error for error in errors if error.role == "error"), errors[0] if errors else None)
-    packages = _packages(traceback_files(text, cause, _MAX_FRAMES))
+    packages = _packages(traceback_files(text, cause))
     return tuple(name for index, name in enumerate(packages) if index == 0 or packages[index - 1] != name)
 
 

@@ -6,19 +6,13 @@ from functools import partial
 import pytest
 
 from kb.search.lookup import lookup
+from tests.kb.pastes import traceback_of
 from tests.served import served
 from webapp import create_app
 
 pytestmark = pytest.mark.browser
 ENTRIES = 12
-TRACEBACK = """Traceback (most recent call last):
-  File "/home/me/train.py", line 41, in main
-    logits = model(images)
-  File "/opt/lib/python3.12/site-packages/torch/nn/modules/module.py", line 1776, in _call_impl
-    return forward_call(*args, **kwargs)
-"""
-
-
+MODULE = "torch/nn/modules/module.py"
 VALUES = {
     "shape": "torch.Size([4, 8])",
     "device": "cuda:0",
@@ -30,14 +24,11 @@ VALUES = {
 
 
 def entries_of_all_sizes(corpus):
-    """Return (slug, paste) of entries from the shortest to the longest page; each paste ends in the entry's newest message that names no file."""
-    entries = sorted((entry for entry in corpus if any(_anywhere(entry))), key=lambda entry: len(entry.prose("en")))
+    """Return (slug, paste) of entries from the shortest to the longest page; each paste ends in the entry's newest message."""
+    entries = sorted((entry for entry in corpus if entry.messages), key=lambda entry: len(entry.prose("en")))
     step = max(1, (len(entries) - 1) // (ENTRIES - 1))
-    return [(entry.id, TRACEBACK + printed(next(_anywhere(entry)))) for entry in entries[::step][:ENTRIES]]
-
-
-def _anywhere(entry):
-    return (message.text for message in entry.messages if not (message.raised_in or message.raised_below))
+    newest = [(entry.id, entry.messages[0]) for entry in entries[::step][:ENTRIES]]
+    return [(slug, traceback_of(printed(message.text), raised_in=message.file or MODULE)) for slug, message in newest]
 
 
 def symptoms(corpus, locale):

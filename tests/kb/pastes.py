@@ -56,7 +56,7 @@ def messages_of(corpus, least=4):
             except TemplateError:
                 continue
             is_error = compiled.type.endswith(("Error", "Exception")) and compiled.literals >= least
-            if is_error and not (message.raised_in or message.raised_below):
+            if is_error and not message.file:
                 yield entry.id, message.text
 
 

@@ -8,10 +8,8 @@ import pytest
 
 from kb import lookup as public_lookup
 from kb.index.manager import open_index
-from kb.index.questions import find_question
 from kb.search.evidence import fill_explain
 from kb.search.lookup import lookup
-from kb.search.reading import read
 from kb.text.languages import LANGUAGES
 from kb.text.software import FRAMEWORKS, OTHERS, names
 from tests.kb.entries_to_find import write_entry
@@ -280,27 +278,19 @@ def test_what_stands_before_an_error_on_its_line_is_read(published, says):
 )
 def test_what_people_type_by_an_entry_s_own_account_leads_to_it(corpus, published, tails, most):
     """A whole title or alias is known as such; with words behind it, the ranking has to find it."""
-    typed = [(entry.id, text + tails[lang]) for entry in corpus for lang in LANGUAGES for text in texts_of(entry, lang)]
+    typed = [
+        (entry.id, text + tails[lang])
+        for entry in corpus
+        for lang in LANGUAGES
+        for text in (entry.title[lang], *entry.aliases[lang])
+    ]
     declined, missed = [], []
-    for slug, text in typed[::7]:
+    for slug, text in typed[::5]:
         answer = lookup(text, index=published)
         declined += [text] if not answer.answered else []
         missed += [(slug, text)] if slug not in [match.id for match in answer.matches[:1]] else []
-    assert len(missed) <= len(typed[::7]) * most, missed
-    assert len(declined) <= len(typed[::7]) * most, declined
-
-
-def texts_of(entry, lang):
-    return (entry.title[lang], *entry.aliases[lang])
-
-
-def test_a_question_that_two_entries_ask_is_no_whole_question(tmp_path):
-    for slug in ("first", "second"):
-        write_entry(tmp_path / "entries", slug, alias_en="what is the shape of it", alias_zh=f"它是什么形状 {slug}")
-    index = open_index([tmp_path / "entries"], cache=tmp_path / "cache")
-    assert find_question(index.store, read("What is the shape of it?").tokens) == ""
-    assert find_question(index.store, read("它是什么形状 second？").tokens) == "second"
-    assert find_question(index.store, read("").tokens) == ""
+    assert len(missed) <= len(typed[::5]) * most, missed
+    assert len(declined) <= len(typed[::5]) * most, declined
 
 
 def test_a_library_with_torch_in_its_name_is_not_pytorch(published):

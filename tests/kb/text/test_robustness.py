@@ -80,11 +80,11 @@ def test_every_message_leads_to_an_entry_that_has_it(index, corpus):
 
 
 def test_a_message_that_names_its_file_counts_only_there(index, corpus):
-    named = [(entry.id, message) for entry in corpus for message in entry.messages if message.raised_in]
+    named = [(entry.id, message) for entry in corpus for message in entry.messages if message.file]
     assert named
     for slug, message in named:
         said = filled(message.text, chooser(slug))
-        there = lookup(traceback_of(said, raised_in=message.raised_in), index=index)
+        there = lookup(traceback_of(said, raised_in=message.file), index=index)
         confidences = {match.confidence for match in there.matches if match.id == slug}
         assert confidences <= {"exact", "likely"} if message.is_generic else confidences == {"exact"}, message.text
         assert confidences, message.text

@@ -1,0 +1,14 @@
+"""A text that is a title or alias as a whole leads to its entry, unless two entries have it."""
+
+from kb.index.manager import open_index
+from kb.text.lexer import lex
+from tests.kb.entries_to_find import write_entry
+
+
+def test_a_question_that_two_entries_ask_is_no_whole_question(tmp_path):
+    for slug in ("first", "second"):
+        write_entry(tmp_path / "entries", slug, alias_en="what is the shape of it", alias_zh=f"它是什么形状 {slug}")
+    index = open_index([tmp_path / "entries"], cache=tmp_path / "cache")
+    assert index.asked(lex("what is the shape of it?")) == ""
+    assert index.asked(lex("它是什么形状 second?")) == "second"
+    assert index.asked([]) == ""
