@@ -46,19 +46,19 @@ def unusable(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
             yield message.line, f"{message.text!r}: {error}"
 
 
-@rule("KB013", "A message has at least three literal words, unless its exception's type alone says enough.")
+@rule("KB013", "A message has at least three literal words, unless its exception's type or the file that it names says enough.")
 def too_few_words(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     """A template such as `RuntimeError: {text}` would take every error.
 
     A `{dtype}` counts as a word, because only the names of PyTorch's types match it.
     """
     for message, template in entry_templates(entry):
-        specific_type = template.type and not hasattr(builtins, template.type)
+        is_specific = message.file or (template.type and not hasattr(builtins, template.type))
         telling = sum(
             isinstance(piece, Placeholder) and (piece.type == "dtype" or bool(piece.prefix or piece.suffix))
             for piece in template.pieces
         )
-        if template.literals + telling < _MIN_LITERALS and not specific_type:
+        if template.literals + telling < _MIN_LITERALS and not is_specific:
             count = f"{message.text!r} has only {template.literals} literal words"
             yield message.line, f"{count}; write more of the message's own words"
 
