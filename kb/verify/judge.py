@@ -22,8 +22,9 @@ from kb.lint.static_checks.derived import handled_in, mentions_library, statemen
 from kb.lint.static_checks.names import read_program
 from kb.search.answer import Answer
 from kb.search.lookup import lookup
+from kb.templates.entry_templates import entry_templates
 from kb.templates.program_output import exceptions_in, excerpt, matches_any, printed_warnings
-from kb.templates.template import Template, compile_template
+from kb.templates.template import Template
 from kb.verify.edited import EditedProgram
 from kb.verify.mutants import Mutant
 from kb.verify.origin import error_origin_fault, warning_origin_fault
@@ -76,7 +77,7 @@ def judge(
     `may_warn` says that the entry is exempt from the rule that a fix emits no warning. What this release warns of has an entry of its own, so of a silent
     pitfall or a symptom the traceback alone is looked up then.
     """
-    templates = [compile_template(message.text) for message in entry.messages]
+    templates = [template for _, template in entry_templates(entry)]
     faults = [*_repro_faults(entry, case, repro, templates), *_fix_faults(case, fix, may_warn)]
     if not faults:
         for mutant, outcome in mutants:
