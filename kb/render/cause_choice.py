@@ -142,6 +142,7 @@ def _clues_by_item(document: EntryDocument, text: str, template: str, printing: 
     items = document["items"]["en"]
     cases = _cases_by_item(document)
     message = _message_lines(text, template)
+    unquoted = message.replace("`", "")
     clues_of_items: list[list[_Clue]] = [[] for _ in items]
     if printing is not None:
         clues_of_items[printing].append(_Clue(_beginning(message), 2.0))
@@ -150,7 +151,8 @@ def _clues_by_item(document: EntryDocument, text: str, template: str, printing: 
             f"{case['repro']}{case['last_line']}" for own in cases if own is not cases[index] for case in own
         )
         elsewhere += "\n".join(other["cause"] for other in items if other is not item)
-        clues_of_items[index] += _quoted(item["cause"], elsewhere, document["messages"], text)
+        of_cause = _quoted(item["cause"], elsewhere, document["messages"], text)
+        clues_of_items[index] += (clue._replace(weight=5.0) if clue.text in unquoted else clue for clue in of_cause)
         elsewhere += "\n".join(other["change"] for other in items if other is not item)
         of_change = _quoted(item["change"], elsewhere, document["messages"], message)
         clues_of_items[index] += [clue._replace(weight=2.0) for clue in of_change]

@@ -46,7 +46,10 @@ def unusable(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
             yield message.line, f"{message.text!r}: {error}"
 
 
-@rule("KB013", "A message has at least three literal words, unless its exception's type or the file that it names says enough.")
+@rule(
+    "KB013",
+    "A message has at least three literal words, unless its exception's type or the file that it names says enough.",
+)
 def too_few_words(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     """A template such as `RuntimeError: {text}` would take every error.
 

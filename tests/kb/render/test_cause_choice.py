@@ -59,6 +59,13 @@ def test_code_that_a_cause_quotes_decides_and_is_seen_in_the_traceback():
     assert choice == CauseChoice(1, "", "optimizer.step()", in_frame=True)
 
 
+def test_a_cause_that_quotes_the_message_is_ahead_of_one_that_quotes_a_frame():
+    messages = ["ValueError: no picture", "ValueError: the mask has another size"]
+    causes = document(item("`aug.apply` gets no picture"), item("`the mask has another size`"), messages=messages)
+    choice = choose_cause(causes, traceback("aug.apply(image, mask)", messages[1]), messages[1])
+    assert choice == CauseChoice(1, "", "the mask has another size")
+
+
 def test_quoted_code_of_most_wordings_or_of_other_programs_tells_nothing():
     causes = document(
         item("`torch.load` is old"),

@@ -278,3 +278,9 @@ def test_what_a_gpu_printed_counts_where_an_assert_of_it_ended_the_program(verdi
     error = raised("torch.AcceleratorError", message, [own(3), library()])
     said = verdict_on(failed(error, stderr=stderr), programs={"message": DEVICE_ASSERT})
     assert ("no message" not in said) == passes
+
+
+def test_a_message_that_breaks_the_rules_of_templates_matches_nothing_and_stops_nothing(verdict_on):
+    assert "no message of the entry matches" in verdict_on(
+        failed(), programs={"messages": ["RuntimeError: {a:nothing} b"]}
+    )
