@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kb.corpus.ledger import Record, program_hash, program_ids, write_records
+from kb.corpus.ledger import Record, program_hash, write_records
 from kb.corpus.loader import Corpus, load
 from kb.index.manager import open_index
 from kb.index.reader import Index
@@ -190,7 +190,8 @@ class EntryFactory:
         """Write a ledger in which every case and check of the entry passed; return its path."""
         entry = self.corpus().entries[slug]
         records = {runnable.id: _record(runnable, printed, torch, values) for runnable in entry.runnables}
-        return write_records(self.folder, records, program_ids(self.corpus()))
+        there = [runnable for entry in self.corpus() for runnable in entry.runnables]
+        return write_records(self.folder, records, there)
 
 
 def _record(runnable, printed, torch, values) -> Record:

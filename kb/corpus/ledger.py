@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn, get_args
 
 from kb.corpus.diagnostic import Diagnostic, Diagnostics, display_path
-from kb.corpus.entry import DEVICES, Entry, Runnable
+from kb.corpus.entry import DEVICES, Runnable
 from kb.corpus.files import LEDGER_BYTES, LEDGERS, UnreadableFile, ledger_files, read_text
 from kb.corpus.loader import entry_folders
 from kb.corpus.versions import holds, is_cpu_build, release, sort_key
@@ -30,7 +30,6 @@ __all__ = [
     "State",
     "load_ledgers",
     "program_hash",
-    "program_ids",
     "write_records",
 ]
 
@@ -119,12 +118,6 @@ def program_hash(runnable: Runnable) -> str:
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:32]
 
 
-def program_ids(entries: Iterable[Entry], torch: str = "") -> list[str]:
-    """Return the ids of all cases and checks of these entries, or only of those that hold for this version and build of torch."""
-    runnables = [runnable for entry in entries for runnable in entry.runnables]
-    return [runnable.id for runnable in runnables if not torch or _holds_for(runnable, torch)]
-
-
 def _holds_for(runnable: Runnable, torch: str) -> bool:
     return holds(runnable.torch, torch) and (runnable.build != "cpu" or is_cpu_build(torch))
 
@@ -151,13 +144,13 @@ def load_ledgers(folders: Iterable[Path] | None = None) -> Ledgers:
     return Ledgers({id_: tuple(records) for id_, records in by_id.items()}, tuple(faults))
 
 
-def write_records(folder: Path, records: Mapping[str, Record], existing: Iterable[str]) -> list[Path]:
+def write_records(folder: Path, records: Mapping[str, Record], runnables: Iterable[Runnable]) -> list[Path]:
     """Write records by the id of their case or check into the ledgers below a folder of entries and return the paths written.
 
-    `existing` are the ids of the cases and checks that there are: records of others are dropped, those of what did not run now stay. Raises `LedgerError` when
-    a ledger that is there already cannot be read, and for what is no version of torch.
+    `runnables` are the cases and checks that there are. Records of others are dropped, and those of a version or build of torch that one no longer holds for;
+    those of what did not run now stay. Raises `LedgerError` when a ledger that is there already cannot be read, and for what is no version of torch.
     """
-    known = set(existing)
+    known = {runnable.id: runnable for runnable in runnables}
     written = []
     for torch, device in sorted({(record.torch, record.device) for record in records.values()}):
         _check_version(torch)  # it becomes a file's name
@@ -166,7 +159,11 @@ def write_records(folder: Path, records: Mapping[str, Record], existing: Iterabl
         merged = earlier.records | {
             id_: record for id_, record in records.items() if (record.torch, record.device) == (torch, device)
         }
-        kept = {id_: record for id_, record in sorted(merged.items()) if id_ in known}
+        kept = {
+            id_: record
+            for id_, record in sorted(merged.items())
+            if id_ in known and _holds_for(known[id_], record.torch)
+        }
         build = max(Counter(record.torch for record in kept.values()).items(), key=itemgetter(1), default=(torch, 0))[0]
         cases = {id_: _to_json(record, build) for id_, record in kept.items()}
         text = json.dumps({"torch": build, "device": device, "cases": cases}, ensure_ascii=False, indent=1)

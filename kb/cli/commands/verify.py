@@ -30,7 +30,7 @@ from kb.cli.common import (
 from kb.corpus.diagnostic import display_path
 from kb.corpus.entry import DEVICES, Runnable
 from kb.corpus.git_changes import GitFailed, changed_since
-from kb.corpus.ledger import program_ids, write_records
+from kb.corpus.ledger import write_records
 from kb.corpus.loader import Corpus, load
 from kb.verify.recording import to_record
 from kb.verify.report import failure_lines, fault_annotations, junit, review_annotations, table_lines
@@ -173,14 +173,13 @@ def _annotate(done: Run, corpus: Corpus, subjects: Sequence[Runnable], output_fo
 
 def _record(done: Run, corpus: Corpus) -> None:
     """Write how each case and check that ran came out into the ledger of its entry's folder."""
-    torch = done.environment.torch if done.environment else ""
     by_folder: dict[Path, list[Verdict]] = {}
     for verdict in done.verdicts:
         if verdict.environment:
             by_folder.setdefault(corpus.entries[verdict.subject.entry].path.parent.parent, []).append(verdict)
     for folder, verdicts in by_folder.items():
-        existing = program_ids((entry for entry in corpus if entry.path.parent.parent == folder), torch)
-        for path in write_records(folder, {verdict.subject.id: to_record(verdict) for verdict in verdicts}, existing):
+        there = [runnable for entry in corpus if entry.path.parent.parent == folder for runnable in entry.runnables]
+        for path in write_records(folder, {verdict.subject.id: to_record(verdict) for verdict in verdicts}, there):
             print(f"recorded in {display_path(path)}", file=sys.stderr)
 
 

@@ -54,7 +54,7 @@ def test_it_is_proved_with_the_versions_that_it_ran_with(built):
         done = verify(corpus, [case], built.index())
         assert done.proved
         assert ", kb-tiny 1.5 in docker" in str(done.environment)
-        write_records(built.folder, {case.id: to_record(done.verdicts[0])}, [case.id])
+        write_records(built.folder, {case.id: to_record(done.verdicts[0])}, [case])
         (record,) = load_ledgers([built.folder]).records(case)
         assert dict(record.packages) == {"kb-tiny": "1.5"}
     finally:
