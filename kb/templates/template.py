@@ -18,7 +18,7 @@ _SLOT = re.compile(r"\{(?:([a-z][a-z0-9_]*):)?([a-z]+)\}")
 _PREFIX = re.compile(r"(?:[A-Za-z_]\w*(?:\.|::))*[A-Za-z_]\w*(?:\.|::)?$", re.ASCII)
 _SUFFIX = re.compile(r"(?:(?:\.|::)?\w+)+", re.ASCII)
 _TYPE = re.compile(
-    r"(Exception|[A-Za-z_][\w.]*(?:Error|Exception|Warning|Interrupt|Exit|Unsupported|TritonMissing|InvalidCxxCompiler|[A-Z]\w*)): "
+    r"([A-Za-z_][\w.]*(?:Error|Exception|Warning|Interrupt|Exit|Unsupported|TritonMissing|InvalidCxxCompiler|[A-Z]\w*)): "
 )
 _TYPE_ALONE = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Warning|Unsupported|BackendCompilerFailed)")
 
