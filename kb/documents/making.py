@@ -99,7 +99,9 @@ def _case_document(entry: Entry, case: Case, ledgers: Ledgers) -> CaseDocument:
     from kb.templates.program_output import last_line
 
     repro, fix = case.repro.source, case.fix.source
-    diff, printed = changed_lines(repro, fix), _printed(case, ledgers)
+    diff = changed_lines(repro, fix)
+    outputs = dict.fromkeys(record.printed for record in ledgers.records(case))
+    printed = {message.text for output in outputs for message in printed_messages(entry, output)}
     return _fill(
         CaseDocument,
         case,
@@ -108,16 +110,12 @@ def _case_document(entry: Entry, case: Case, ledgers: Ledgers) -> CaseDocument:
         fix=fix,
         diff=diff,
         remedy=remedy(diff, fix),
-        last_line=last_line(printed),
-        messages=[message.text for message in printed_messages(entry, printed)],
+        last_lines=list(dict.fromkeys(filter(None, map(last_line, outputs)))),
+        messages=[message.text for message in entry.messages if message.text in printed],
     )
 
 
 def _check_document(check: Check, ledgers: Ledgers) -> CheckDocument:
     parts = _runnable_parts(check, ledgers)
-    return _fill(CheckDocument, check, **parts, program=check.program.source, printed=_printed(check, ledgers))
-
-
-def _printed(subject: Runnable, ledgers: Ledgers) -> str:
-    """Return what the newest record says that a case's repro or a check printed, or the empty string."""
-    return next((record.printed for record in ledgers.records(subject)), "")
+    printed = next((record.printed for record in ledgers.records(check)), "")
+    return _fill(CheckDocument, check, **parts, program=check.program.source, printed=printed)

@@ -52,13 +52,17 @@ class RemedyDocument(TypedDict):
 
 
 class CaseDocument(RunnableDocument):
-    """One case: both programs, their difference, what of it is the remedy, what the repro printed last, and the entry's messages that it printed."""
+    """One case: both programs, their difference, and what of it is the remedy.
+
+    `last_lines` are the last errors that the repro printed on the releases of torch that ran it, the newest release first, and `messages` those of
+    the entry that it printed on any of them.
+    """
 
     repro: str
     fix: str
     diff: list[str]
     remedy: RemedyDocument
-    last_line: str
+    last_lines: list[str]
     messages: list[str]
 
 

@@ -109,7 +109,7 @@ def choose_case(cases: list[CaseDocument], text: str) -> CaseDocument:
     if len(cases) == 1 or not text:
         return cases[0]
     words = [
-        _identifiers(f"{case['name'].replace('-', ' ')} {case['device']} {case['last_line']}\n{case['repro']}")
+        _identifiers(f"{case['name'].replace('-', ' ')} {case['device']} {_output(case)}\n{case['repro']}")
         for case in cases
     ]
     asked = _identifiers(text)
@@ -131,7 +131,7 @@ def _first_that_prints(document: EntryDocument, template: str) -> tuple[int, boo
     """
     cases = _cases_by_item(document)
     printing = [index for index, own in enumerate(cases) if any(template in case["messages"] for case in own)]
-    unknown = [index for index, own in enumerate(cases) if not all(case["last_line"] for case in own)]
+    unknown = [index for index, own in enumerate(cases) if not all(case["last_lines"] for case in own)]
     if not printing:
         return 0, False
     first = min([*printing, *unknown, *(index for index, own in enumerate(cases) if not own)])
@@ -148,7 +148,7 @@ def _clues_by_item(document: EntryDocument, text: str, template: str, printing: 
         clues_of_items[printing].append(_Clue(_beginning(message), 2.0))
     for index, item in enumerate(items):
         elsewhere = "\n".join(
-            f"{case['repro']}{case['last_line']}" for own in cases if own is not cases[index] for case in own
+            f"{case['repro']}{_output(case)}" for own in cases if own is not cases[index] for case in own
         )
         elsewhere += "\n".join(other["cause"] for other in items if other is not item)
         of_cause = _quoted(item["cause"], elsewhere, document["messages"], text)
@@ -159,13 +159,13 @@ def _clues_by_item(document: EntryDocument, text: str, template: str, printing: 
         clues_of_items[index] += _version(item, text)
     if sum(map(bool, cases)) == 1:
         cases = [[] for _ in items]  # a program tells causes apart only beside that of another cause
-    by_output = [{word for case in own for word in _OUTPUT_WORD.findall(case["last_line"])} for own in cases]
+    by_output = [{word for case in own for word in _OUTPUT_WORD.findall(_output(case))} for own in cases]
     if not all(output for output, own in zip(by_output, cases, strict=True) if own):
         by_output = [set() for _ in items]  # a word is a cause's own only if the outputs of the others are known
     by_code = [{word for case in own for word in _identifiers(case["repro"])} for own in cases]
     by_label = [_label_words(document, index) for index in range(len(items))]
     by_device = [
-        {name for case in own for name in _devices(f"{case['device']} {case['repro']} {case['last_line']}")}
+        {name for case in own for name in _devices(f"{case['device']} {case['repro']} {_output(case)}")}
         for own in cases
     ]
     said = set(_OUTPUT_WORD.findall(message)) - set(_OUTPUT_WORD.findall(_PLACEHOLDER.sub(" ", template)))
@@ -191,6 +191,11 @@ def _clues_by_item(document: EntryDocument, text: str, template: str, printing: 
     return clues_of_items
 
 
+def _output(case: CaseDocument) -> str:
+    """Return the last errors that the case's repro printed, a line for each wording."""
+    return "\n".join(case["last_lines"])
+
+
 def _beginning(message: str) -> str:
     """Return the first words of a message."""
     line = message.strip().partition("\n")[0]
@@ -207,10 +212,12 @@ def _quoted(cause: str, elsewhere: str, messages: list[str], text: str) -> Itera
     for span in _CODE_SPAN.findall(cause):
         if len(span) < _MIN_SPAN or span in _COMMON_IDENTIFIERS or span in elsewhere:
             continue
-        parts = [re.escape(part) for part in _DOTS.split(span)]
+        parts = _DOTS.split(span)
+        if not all(part in text for part in parts):
+            continue  # most spans end here, before a pattern is compiled for them
         before = "" if not parts[0] else r"(?<!\w)" if _EXCEPTION.match(span) else r"(?<![\w.])"
         after = r"(?!\w)" if parts[-1] else ""
-        match = re.search(_SIZE + before + _SOMETHING.join(filter(None, parts)) + after, text)
+        match = re.search(_SIZE + before + _SOMETHING.join(map(re.escape, filter(None, parts))) + after, text)
         if match is None:
             continue
         unit = _UNIT.search(cause)
