@@ -64,14 +64,13 @@ class RecordView(NamedTuple):
 class AnswerView(NamedTuple):
     """An answer in one language.
 
-    `first` is the match shown in full and `entry` its entry, both None when no match answers; `unsure` where one of the `others` may. `errors` are
-    (type, message).
+    `first` is the match shown in full and `entry` its entry, both None when no match answers. `outcome` is that of the answer. `errors` are (type, message).
     """
 
     first: MatchView | None
     entry: EntryView | None
     others: list[MatchView]
-    unsure: bool
+    outcome: str
     errors: list[tuple[str, str]]
     frame: FrameView | None
     record: RecordView | None
@@ -86,7 +85,7 @@ def view_answer(snapshot: Snapshot, answer: Answer, text: str, lang: Lang) -> An
         first=first,
         entry=view_entry(snapshot, fit.entry, lang, fit.choice._replace(clue=_shown(fit.choice.clue))) if fit else None,
         others=matches[1:] if first else matches[:_MAX_RELATED],
-        unsure=answer.is_unsure,
+        outcome=answer.outcome,
         errors=[(error.type, _shown(error.message)) for error in answer.errors],
         frame=_view_frame(answer, fit.change if fit else None),
         record=_view_record(answer.record, lang) if answer.record else None,

@@ -80,6 +80,7 @@ class PackageRecord:
         self.lines = tuple(minor_version(version, package.parts) for version in self.versions)
         self.all = (1 << len(self.versions)) - 1
         self.module = lru_cache(maxsize=256)(self._read_module)
+        self.row = lru_cache(maxsize=256)(self._read_row)
         self.names = lru_cache(maxsize=16)(self._read_names)
         self.definitions = lru_cache(maxsize=256)(self._read_definitions)
         self.message_line = lru_cache(maxsize=4096)(self._read_message_line)
@@ -100,7 +101,7 @@ class PackageRecord:
         _, mask, dynamic = parse_module(head, len(self.versions))
         return ModuleRecord(name, mask, dynamic, "\n" + rest + "\n")
 
-    def row(self, module: ModuleRecord, name: str) -> NameRow | None:
+    def _read_row(self, module: ModuleRecord, name: str) -> NameRow | None:
         """Return the row of a name, or of `Class.member`, in a module; None if no release has it there."""
         start = module.text.find(f"\n{name}\t")
         if start < 0:

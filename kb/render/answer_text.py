@@ -94,14 +94,15 @@ def unanswered_lines(
     Where one of them may be the answer, each has its advice below, which the function gives by slug.
     """
     words = STRINGS[answer.lang]
-    lines = [style(words["unsure" if answer.is_unsure else "none"], BOLD)]
+    is_unsure = answer.outcome == "unsure"
+    lines = [style(words[answer.outcome], BOLD)]
     if record := _record(answer, limit):
         lines += ["", *paint(_bold_head(record, "record", answer.lang, style), style)]
     if answer.matches:
-        lines += ["", *wrap(words["maybe" if answer.is_unsure else "near"], limit)]
+        lines += ["", *wrap(words["maybe" if is_unsure else "near"], limit)]
     for match in answer.matches[:3]:
         lines += _title(match, answer.lang, limit)
-        if answer.is_unsure:
+        if is_unsure:
             lines += paint(wrap(plain(advice(match.id)), limit, "    "), style)
     return lines
 

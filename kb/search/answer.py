@@ -77,9 +77,13 @@ class Answer(NamedTuple):
     record: RecordAnswer | None = None
 
     @property
-    def is_unsure(self) -> bool:
-        """Whether nothing is sure enough to be shown as the answer, and yet the nearest entry may be it."""
-        return not self.answered and bool(self.matches) and self.matches[0].score >= _NEAR
+    def outcome(self) -> Literal["answered", "recorded", "unsure", "none"]:
+        """What is said first: an entry answers; none does, but the released packages say what happened; the nearest entry may answer; none does."""
+        if self.answered:
+            return "answered"
+        if self.record is not None and self.record.kind != "origin":
+            return "recorded"
+        return "unsure" if self.matches and self.matches[0].score >= _NEAR else "none"
 
     @property
     def equals(self) -> tuple[Match, ...]:

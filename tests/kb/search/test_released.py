@@ -34,6 +34,7 @@ def test_the_record_answers_no_paste_by_itself(index):
     answer = lookup("AttributeError: module 'torchtext.data' has no attribute 'Field'", index=index)
     assert not answer.answered
     assert answer.record.name == "torchtext.data.Field"
+    assert answer.outcome == "recorded"
 
 
 def test_a_bare_message_is_read_too(index):
