@@ -9,7 +9,14 @@ from kb.search.lookup import lookup
 
 
 def case(name, repro="import torch\n", *, printed="", device="cpu", messages=()):
-    return {"name": name, "device": device, "last_lines": [printed] if printed else [], "repro": repro, "fix": "", "messages": list(messages)}
+    return {
+        "name": name,
+        "device": device,
+        "last_lines": [printed] if printed else [],
+        "repro": repro,
+        "fix": "",
+        "messages": list(messages),
+    }
 
 
 def item(cause, *names):
