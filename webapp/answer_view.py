@@ -10,6 +10,7 @@ from kb.corpus.entry import Entry
 from kb.documents.making import make_document
 from kb.render.answer_text import fitting_cause
 from kb.render.cause_choice import CauseChoice
+from kb.render.declining import how_it_differs, what_was_read
 from kb.render.own_line import OwnLine, own_line_change
 from kb.render.prose import blocks
 from kb.search.answer import RecordAnswer
@@ -35,6 +36,7 @@ class MatchView(NamedTuple):
     title: str
     answer: str
     how_to_tell: tuple[str, ...]
+    difference: Markup
     is_equal: bool
     confidence: str
     template: str
@@ -65,6 +67,7 @@ class AnswerView(NamedTuple):
     """An answer in one language.
 
     `first` is the match shown in full and `entry` its entry, both None when no match answers. `outcome` is that of the answer. `errors` are (type, message).
+    Where no match answers, `read` is what was read in the paste, `next_step` what to try, and `is_foreign` says that another library raised the error.
     """
 
     first: MatchView | None
@@ -74,11 +77,15 @@ class AnswerView(NamedTuple):
     errors: list[tuple[str, str]]
     frame: FrameView | None
     record: RecordView | None
+    read: Markup
+    next_step: Markup
+    is_foreign: bool
 
 
 def view_answer(snapshot: Snapshot, answer: Answer, text: str, lang: Lang) -> AnswerView:
     """Return the view of the answer to that text. The cause that fits the text best is chosen in its entry."""
-    matches = [_view_match(snapshot, match, lang, is_equal=match in answer.equals) for match in answer.matches]
+    answer = answer._replace(lang=lang)
+    matches = [_view_match(snapshot, answer, match, is_equal=match in answer.equals) for match in answer.matches]
     first = matches[0] if matches and answer.answered else None
     fit = _fit(snapshot, answer, text)
     return AnswerView(
@@ -89,6 +96,9 @@ def view_answer(snapshot: Snapshot, answer: Answer, text: str, lang: Lang) -> An
         errors=[(error.type, _shown(error.message)) for error in answer.errors],
         frame=_view_frame(answer, fit.change if fit else None),
         record=_view_record(answer.record, lang) if answer.record else None,
+        read=Markup("") if answer.answered else with_code(what_was_read(answer)),
+        next_step=with_code(answer.understood.next_step[lang] if answer.understood else ""),
+        is_foreign=answer.understood is not None and answer.understood.is_foreign,
     )
 
 
@@ -123,14 +133,16 @@ def _view_frame(answer: Answer, change: OwnLine | None) -> FrameView | None:
     return FrameView(visible(frame.file), frame.line, _shown(frame.code), lines)
 
 
-def _view_match(snapshot: Snapshot, match: Match, lang: Lang, *, is_equal: bool) -> MatchView:
-    evidence = match.evidence
+def _view_match(snapshot: Snapshot, answer: Answer, match: Match, *, is_equal: bool) -> MatchView:
+    evidence, lang = match.evidence, answer.lang
     entry = snapshot.corpus.get(match.id)
+    messages = [message.text for message in entry.messages] if entry else []
     return MatchView(
         id=match.id,
         title=match.title[lang],
         answer=entry.answer[lang] if entry else "",
         how_to_tell=tuple(text for _, text in blocks(entry.guidance[lang].how_to_tell))[:_MAX_TELL] if entry else (),
+        difference=with_code(how_it_differs(answer, match, messages)),
         is_equal=is_equal,
         confidence=match.confidence,
         template=evidence.template,

@@ -21,6 +21,7 @@ from kb.inspection.expression import Expression
 from kb.inspection.operands import Operand
 from kb.render.answer_text import fitting_cause
 from kb.render.context_text import entry_mismatch
+from kb.render.declining import what_was_read
 from kb.render.entry_text import badge, case_named
 from kb.render.own_line import own_line_change
 from kb.render.prose import plain, sentence
@@ -101,6 +102,12 @@ def lookup(
             [
                 "There is no entry for this error.",
                 *_record(answer),
+                what_was_read(answer),
+                *(
+                    [f"{STRINGS[answer.lang]['next']}: {answer.understood.next_step[answer.lang]}"]
+                    if answer.understood
+                    else []
+                ),
                 *(["", "Related, but no answer:", *others] * bool(others)),
             ]
         )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from kb.render.cause_choice import CauseChoice, choose_cause
 from kb.render.context_text import entry_mismatch, operand_lines
+from kb.render.declining import how_it_differs, what_was_read
 from kb.render.entry_text import badge, case_named, change_lines
 from kb.render.line_budget import Part, clip, cut, share
 from kb.render.own_line import OwnLine, own_line_change
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kb.documents.shapes import EntryDocument
     from kb.inspection.crash_context import CrashContext
     from kb.inspection.mismatch import Mismatch
+    from kb.search.answer import Understood
 
 __all__ = ["answer_lines", "fitting_cause", "short_lines", "unanswered_lines"]
 
@@ -87,24 +89,39 @@ def short_lines(
 
 
 def unanswered_lines(
-    answer: Answer, limit: int, style: Style, advice: Callable[[str], str] = lambda _slug: ""
+    answer: Answer, limit: int, style: Style, document: Callable[[str], EntryDocument | None] = lambda _slug: None
 ) -> list[str]:
-    """Return that there is no entry or that none is sure, what the released packages say, and the nearest entries by title.
+    """Return that there is no entry or that none is sure, what the released packages say, what was read, what to try, and the nearest entries.
 
-    Where one of them may be the answer, each has its advice below, which the function gives by slug.
+    `document` gives an entry by its slug. Where one of the nearest may be the answer, each has its advice below, otherwise how it differs.
     """
     words = STRINGS[answer.lang]
     is_unsure = answer.outcome == "unsure"
     lines = [style(words[answer.outcome], BOLD)]
     if record := _record(answer, limit):
         lines += ["", *paint(_bold_head(record, "record", answer.lang, style), style)]
+    if answer.understood and not is_unsure:
+        lines += ["", *_understood(answer, answer.understood, limit, style)]
     if answer.matches:
         lines += ["", *wrap(words["maybe" if is_unsure else "near"], limit)]
     for match in answer.matches[:3]:
         lines += _title(match, answer.lang, limit)
-        if is_unsure:
-            lines += paint(wrap(plain(advice(match.id)), limit, "    "), style)
+        if entry := document(match.id):
+            below = entry["answer"][answer.lang] if is_unsure else how_it_differs(answer, match, entry["messages"])
+            lines += paint(wrap(plain(below), limit, "    "), style)
+    if answer.understood and is_unsure:
+        lines += ["", *_understood(answer, answer.understood, limit, style)]
     return lines
+
+
+def _understood(answer: Answer, understood: Understood, limit: int, style: Style) -> list[str]:
+    """Return what was read of the paste, and what to try next."""
+    words = STRINGS[answer.lang]
+    step = wrap(words["next"] + words["colon"] + plain(understood.next_step[answer.lang]), limit, "", "  ")
+    return [
+        *paint(wrap(plain(what_was_read(answer)), limit, "", "  "), style),
+        *paint(_bold_head([*step], "next", answer.lang, style), style),
+    ]
 
 
 def _parts(

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 from kb.text.languages import Lang
 from kb.text.tracebacks import PastedError
 
-__all__ = ["Answer", "Confidence", "Evidence", "Match", "RecordAnswer"]
+__all__ = ["Answer", "Confidence", "Evidence", "Match", "RecordAnswer", "Understood"]
 
 Confidence = Literal["exact", "likely", "related"]
 
@@ -59,6 +59,19 @@ class RecordAnswer(NamedTuple):
         return ("" if lang == "zh" else " ").join(self.sentences[lang])
 
 
+class Understood(NamedTuple):
+    """What kb read of a paste that no entry answers.
+
+    `raised_by` is the package whose code raised the root cause, empty where no frame tells, and `version` its version, empty where the paste does not
+    show it. `is_foreign` says that another library raised it and that nothing shows PyTorch. `next_step` is what to try next, in both languages.
+    """
+
+    raised_by: str
+    version: str
+    is_foreign: bool
+    next_step: dict[Lang, str]
+
+
 _NEAR = 0.25
 """The probability from which kb doesn't say that it has no entry."""
 
@@ -66,8 +79,8 @@ _NEAR = 0.25
 class Answer(NamedTuple):
     """The matches, best first, and the errors in the paste, root cause first.
 
-    `answered` is false where no match is better than related. `record` is what the released packages say, beside the matches and whether or not there
-    are any; None if they say nothing.
+    `answered` is false where no match is better than related; then `understood` is set. `record` is what the released packages say, beside the matches
+    and whether or not there are any; None if they say nothing.
     """
 
     answered: bool
@@ -75,6 +88,7 @@ class Answer(NamedTuple):
     errors: tuple[PastedError, ...]
     lang: Lang
     record: RecordAnswer | None = None
+    understood: Understood | None = None
 
     @property
     def outcome(self) -> Literal["answered", "recorded", "unsure", "none"]:
@@ -105,4 +119,5 @@ class Answer(NamedTuple):
             "matches": [{**match._asdict(), "evidence": match.evidence._asdict()} for match in self.matches],
             "errors": [{**error._asdict(), "frame": error.frame and error.frame._asdict()} for error in self.errors],
             "record": self.record and self.record._asdict(),
+            "understood": self.understood and self.understood._asdict(),
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kb.index.manager import open_index
 from kb.index.reader import Index
-from kb.search.answer import Answer, Confidence, Evidence, Match
+from kb.search.answer import Answer, Confidence, Evidence, Match, Understood
 from kb.search.calibration import model, probability
 from kb.search.evidence import evidence
 from kb.search.message_matching import MessageMatch, best_ties, ends_with_full_line, match_messages
@@ -33,12 +33,14 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
         matches = [match._replace(confidence="related") for match in matches]
     shown = _with_falling_scores(matches[:limit])
     answered = bool(shown) and shown[0].confidence != "related"
+    understood = None if answered else _understood(reading)
     return Answer(
         answered=answered,
-        matches=shown,
+        matches=() if understood and understood.is_foreign else shown,
         errors=_pasted_errors(reading),
         lang=lang or ("zh" if is_chinese(text) else "en"),
         record=record_answer(reading, answered=answered),
+        understood=understood,
     )
 
 
@@ -119,6 +121,19 @@ def _with_candidates(index: Index, reading: Reading, matches: list[Match], limit
         title = index.summary(features.slug)["title"]
         added.append(Match(features.slug, confidence, round(probability(log_odds - behind), 4), title, why))
     return sorted([*known, *added], key=lambda match: match.confidence == "related")
+
+
+def _understood(reading: Reading) -> Understood:
+    """Return what the paste shows of its error and what to try next. A library that no frame names, or the reader's own code, raised nothing for sure."""
+    from kb.search.next_steps import next_step
+    from kb.text.paste_context import read_context
+    from kb.text.software import BUILT_ON_PYTORCH
+
+    context = read_context(reading.text, reading.errors)
+    package = context.raised_by or ""
+    version = context.versions.get(package, context.versions.get(package.replace("_", "-"), ""))
+    is_foreign = bool(package) and package not in BUILT_ON_PYTORCH and not context.shows_pytorch
+    return Understood(package, version, is_foreign, next_step(reading.errors))
 
 
 def _pasted_errors(reading: Reading) -> tuple[PastedError, ...]:

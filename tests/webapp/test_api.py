@@ -14,7 +14,7 @@ def test_lookup_by_json_plain_text_and_address_gives_the_same(client, paste):
     assert [answer.status_code for answer in answers] == [200] * 3
     found = answers[0].json
     assert found["answered"] is True
-    assert set(found) == {"answered", "matches", "errors", "record", "change"}
+    assert set(found) == {"answered", "matches", "errors", "record", "understood", "change"}
     first = found["matches"][0]
     assert (first["id"], first["confidence"]) == ("linear-width-mismatch", "exact")
     guidance = {"answer", "items", "how_to_tell", "why"}

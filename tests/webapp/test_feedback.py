@@ -88,6 +88,18 @@ def test_answered_errors_and_questions_are_not_counted(keeping, store, paste):
     assert not store.exists() or SqliteFeedback(store).misses() == []
 
 
+def test_an_error_of_another_library_is_no_miss_and_its_page_points_nowhere_in_pytorch(keeping, store):
+    paste = (
+        'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    table.agg("summ")\n'
+        '  File "/usr/lib/python3/site-packages/pandas/core/apply.py", line 120, in agg\n    raise ValueError(how)\nValueError: no summ here\n'
+    )
+    page = keeping.post("/", data={"text": paste}).text
+    assert "raised by pandas" in page
+    assert "pytorch/pytorch/issues" not in page
+    assert 'class="matches"' not in page
+    assert not store.exists() or SqliteFeedback(store).misses() == []
+
+
 def test_nothing_is_kept_unless_asked_for(client, store):
     assert from_environment({})["MISSES"] == ""
     client.post("/", data={"text": "ValueError: zeppelin 7 is full"})

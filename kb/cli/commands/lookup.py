@@ -209,5 +209,5 @@ def _print_answer(answer: Answer, index: Index, text: str) -> None:
         room = None if rows is None else rows - 1
         lines = answer_lines(answer, index.document(answer.matches[0].id), text, limit, room, Style())
     else:
-        lines = unanswered_lines(answer, limit, Style(), lambda slug: index.document(slug)["answer"][answer.lang])
+        lines = unanswered_lines(answer, limit, Style(), index.document)
     print("\n".join(lines))

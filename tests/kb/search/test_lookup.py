@@ -342,7 +342,7 @@ def test_no_more_matches_than_asked_for_and_scores_never_rise(index):
 
 def test_the_answer_is_plain_data_for_json(index):
     data = json.loads(json.dumps(lookup("RuntimeError: Loader worker 17 exited without a word", index=index).to_dict()))
-    assert set(data) == {"answered", "matches", "errors", "record"}
+    assert set(data) == {"answered", "matches", "errors", "record", "understood"}
     assert set(data["matches"][0]) == {"id", "confidence", "score", "title", "evidence"}
     assert set(data["errors"][0]) == {"type", "message", "line_number", "frame"}
 
