@@ -100,7 +100,7 @@ def unanswered_lines(
     lines = [style(words[answer.outcome], BOLD)]
     if record := _record(answer, limit):
         lines += ["", *paint(_bold_head(record, "record", answer.lang, style), style)]
-    if answer.understood and not is_unsure:
+    if answer.understood and answer.outcome == "none":
         lines += ["", *_understood(answer, answer.understood, limit, style)]
     if answer.matches:
         lines += ["", *wrap(words["maybe" if is_unsure else "near"], limit)]
