@@ -22,7 +22,8 @@ from kb.record.query import open_record
 from kb.record.rows import with_slots
 from kb.search.calibration import WEIGHTS_FILE, Linear, probability
 from kb.search.evaluation import NONE, read_queries, right_entries
-from kb.search.lookup import best_reading, is_settled
+from kb.search.lookup import EXACT, best_reading, is_settled
+from kb.search.message_matching import best_ties, message_signals
 from kb.search.query import make_query
 from kb.search.ranking import compare_entries, rank
 from kb.search.reading import Reading
@@ -37,15 +38,18 @@ _THRESHOLDS = tuple(number / 100 for number in range(20, 86))
 _NEAR = 5
 """How many thresholds on each side count as near."""
 
-_UNANSWERED_SHARE = 1 / 3
-"""The share of posts as they come that no entry answers. Of those in `fit.jsonl` and `choose.jsonl` it is less, because entries were written about the
-mistakes that they name; so posts without an answer count more here."""
+_UNANSWERED_SHARE = 1 / 4
+"""The share of posts as they come that no entry answers: that of the last 420 of `fit.jsonl`, which were gathered at 593 entries and more. Of the others in
+`fit.jsonl` and `choose.jsonl` it is less, because entries were written about the mistakes that they name; so posts without an answer count more here."""
 
 _PRECISION = 0.75
 """What *likely* promises: of four such answers to posts as they come, three are right. More would decline most of what is answered rightly."""
 
 _MADE_SHARE = 0.05
 """What all titles and aliases count together beside the posts, and what all messages of other packages do."""
+
+_PRIOR_POSTS = 5
+"""The number of posts of the usual share that each entry's own are added to."""
 
 _TYPED_STEP, _FOREIGN_STEP = 10, 100
 _FOREIGN = ("pandas", "scikit-learn", "scipy")
@@ -54,7 +58,10 @@ _DIGITS = 5
 
 
 class Post(NamedTuple):
-    """A post, what was compared with it, and what is right. `level` is how a message answers it, empty where none does; `first` that message's entry."""
+    """A post, what was compared with it, and what is right.
+
+    `level` is how a message answers it, empty where none does, `first` that message's entry, and `ties` the number of entries that have the message.
+    """
 
     source: str
     reading: Reading
@@ -63,6 +70,7 @@ class Post(NamedTuple):
     level: str
     first: str
     weight: float
+    ties: int = 1
 
 
 def typed_queries():
@@ -120,7 +128,8 @@ def read_posts(index, queries, weight=1.0) -> list[Post]:
             first = matches[0].slug
         compared = [] if level else compare_entries(index, reading, make_query(index, reading))
         source = query.get("source", f"line {query.get('line')}").partition("#")[0]
-        posts.append(Post(source, reading, compared, right_entries(index, query), level, first, weight))
+        right = right_entries(index, query)
+        posts.append(Post(source, reading, compared, right, level, first, weight, best_ties(matches) if level else 0))
     return posts
 
 
@@ -185,13 +194,19 @@ def answer_rows(posts, ranking):
 def fit_answer(posts, ranking_strength, strength) -> Linear:
     """Return the log odds that the first entry answers, fitted on rankings that did not see the post's source."""
     rows, labels, weights = [], [], []
-    sources = sorted({post.source for post in posts})
-    folds = {source: number % _FOLDS for number, source in enumerate(sources)}
-    for fold in range(_FOLDS):
-        ranking = fit_ranking([post for post in posts if folds[post.source] != fold], ranking_strength)
-        judged = answer_rows([post for post in posts if folds[post.source] == fold], ranking)
+    for others, own in folds(posts):
+        judged = answer_rows(own, fit_ranking(others, ranking_strength))
         rows, labels, weights = rows + judged[0], labels + judged[1], weights + judged[2]
     return fit_linear(rows, labels, strength, weights)
+
+
+def folds(posts):
+    """Yield each fifth of the posts after all others, the posts of a source together."""
+    sources = sorted({post.source for post in posts})
+    numbers = {source: number % _FOLDS for number, source in enumerate(sources)}
+    for fold in range(_FOLDS):
+        others = [post for post in posts if numbers[post.source] != fold]
+        yield others, [post for post in posts if numbers[post.source] == fold]
 
 
 def log_losses(linear, rows, labels):
@@ -226,6 +241,40 @@ def right_first(posts, ranking):
     return sum(rank(post.compared, ranking)[0][1].slug in post.right for post in of_words) / len(of_words)
 
 
+class Judged(NamedTuple):
+    """What becomes of a post: the level at which a message answers it, empty where none does, then how probable it is that the first entry is right.
+
+    `is_right` says that the first entry answers, `has_entry` that some entry does, and `weight` is what the post counts.
+    """
+
+    level: str
+    probability: float
+    is_right: bool
+    has_entry: bool
+    weight: float
+
+
+def judge(posts, ranking, answer) -> list[Judged]:
+    """Return what becomes of the posts."""
+    judged = []
+    for post in posts:
+        first, probable = post.first, 0.0
+        if post.compared:
+            entries = rank(post.compared, ranking)
+            first, probable = entries[0][1].slug, probability(answer(answer_signals(post.reading, entries)))
+        judged.append(Judged(post.level, probable, first in post.right, bool(post.right), post.weight))
+    return judged
+
+
+def judge_unseen(posts, ranking_strength, strength) -> list[Judged]:
+    """Return what becomes of the posts of each source when everything is fitted on those of the others."""
+    judged = []
+    for others, own in folds(posts):
+        ranking, answer = fit_ranking(others, ranking_strength), fit_answer(others, ranking_strength, strength)
+        judged += judge(own, ranking, answer)
+    return judged
+
+
 class Outcome(NamedTuple):
     """Shares over some posts: answered rightly where an entry exists, declined there, answered where none does, and right among those called likely."""
 
@@ -235,36 +284,25 @@ class Outcome(NamedTuple):
     precision: float
 
 
-def outcome(posts, ranking, answer, threshold) -> Outcome:
-    """Return what becomes of the posts at a threshold."""
-    rightly = declined = misled = likely = likely_right = 0.0
-    for post in posts:
-        level, first = post.level, post.first
-        if post.compared:
-            entries = rank(post.compared, ranking)
-            first = entries[0][1].slug
-            level = "likely" if probability(answer(answer_signals(post.reading, entries))) >= threshold else ""
-        is_right = first in post.right
-        rightly += bool(level) and is_right
-        declined += not level and bool(post.right)
-        misled += bool(level) and not post.right
-        likely += post.weight * (level == "likely")
-        likely_right += post.weight * (level == "likely" and is_right)
-    answerable = sum(bool(post.right) for post in posts)
+def outcome(judged, threshold) -> Outcome:
+    """Return the shares at a threshold. A message answers whatever the threshold is."""
+    answerable = [post for post in judged if post.has_entry]
+    answered = [post for post in judged if post.level or post.probability >= threshold]
+    likely = [post for post in answered if post.level != "exact"]
     return Outcome(
-        rightly / answerable,
-        declined / answerable,
-        misled / max(1, len(posts) - answerable),
-        likely_right / max(1, likely),
+        sum(post.is_right for post in answered) / len(answerable),
+        1 - sum(post.has_entry for post in answered) / len(answerable),
+        sum(not post.has_entry for post in answered) / max(1, len(judged) - len(answerable)),
+        sum(post.weight for post in likely if post.is_right) / max(1e-9, sum(post.weight for post in likely)),
     )
 
 
-def lowest_threshold(posts, ranking, answer) -> float:
+def lowest_threshold(judged) -> float:
     """Return the lowest threshold from which on the answers called likely are right as often as promised; the highest that is tried where none is.
 
     The precision at a threshold is the mean over those near it, because few posts lie between two of them.
     """
-    precisions = [outcome(posts, ranking, answer, at).precision for at in _THRESHOLDS]
+    precisions = [outcome(judged, at).precision for at in _THRESHOLDS]
     lowest = _THRESHOLDS[-1]
     for number, at in reversed(list(enumerate(_THRESHOLDS))):
         if mean(precisions[max(0, number - _NEAR) : number + _NEAR + 1]) < _PRECISION:
@@ -273,13 +311,67 @@ def lowest_threshold(posts, ranking, answer) -> float:
     return lowest
 
 
-def message_shares(posts):
-    """Return the share of right answers among the posts that a message answers, by level; one of each kind is added, for the few."""
-    shares = {}
-    for level in ("exact", "likely"):
-        answered = [post.first in post.right for post in posts if post.level == level]
-        shares[level] = round((sum(answered) + 1) / (len(answered) + 2), 4)
-    return shares
+def of_messages(posts) -> list[Post]:
+    """Return the posts that a whole message answers."""
+    return [post for post in posts if post.level == "exact"]
+
+
+def reliabilities(posts) -> tuple[dict[str, float], float]:
+    """Return the log odds that an entry answers a post with its message, for the entries of these posts, and those of all other entries.
+
+    Each entry begins with as many posts of the usual share as `_PRIOR_POSTS`.
+    """
+    usual = mean(post.first in post.right for post in posts)
+    counts = Counter(post.first for post in posts)
+    right = Counter(post.first for post in posts if post.first in post.right)
+    return {
+        slug: round(_log_odds((right[slug] + _PRIOR_POSTS * usual) / (count + _PRIOR_POSTS)), 3)
+        for slug, count in sorted(counts.items())
+    }, round(_log_odds(usual), 3)
+
+
+def _log_odds(share):
+    return math.log(share / (1 - share))
+
+
+def message_rows(posts, known_by):
+    """Return the signals of each post that a whole message answers, the reliabilities counted as `known_by(post)` knows them, and whether it is right."""
+    rows = []
+    for post in posts:
+        by_entry, usual = known_by(post)
+        rows.append(message_signals(post.reading, by_entry.get(post.first, usual), post.ties))
+    return rows, [post.first in post.right for post in posts]
+
+
+def fit_message(posts, strength) -> Linear:
+    """Return the log odds that the entry of a whole message answers, fitted on reliabilities that did not count the post's source."""
+    sources = {post.source: reliabilities([other for other in posts if other.source != post.source]) for post in posts}
+    return fit_linear(*message_rows(posts, lambda post: sources[post.source]), strength)
+
+
+def choose_message(fitted, held):
+    """Return how the entries of whole messages are judged, and the reliabilities of entries; print how that does on the posts held out."""
+    known, new = of_messages(fitted), of_messages(held)
+    by_entry, usual = reliabilities(known)
+    rows, labels = message_rows(new, lambda _post: (by_entry, usual))
+    candidates = {strength: fit_message(known, strength) for strength in _STRENGTHS}
+    losses = {strength: log_losses(candidate, rows, labels) for strength, candidate in candidates.items()}
+    strength = best_strength(losses)
+    message = candidates[strength]
+    alike = mean(log_losses(Linear({}, usual), rows, labels))
+    print(
+        f"\nWhole messages: log loss {alike:.4f} with one share for all, {mean(losses[strength]):.4f} by signals, C = {strength:g}."
+    )
+    for least in (0.0, 0.5, EXACT):
+        right = [is_right for row, is_right in zip(rows, labels, strict=True) if probability(message(row)) >= least]
+        print(f"From {least:.2f} on: {len(right)} posts, {mean(right):.3f} answered rightly.")
+    return message, by_entry, usual
+
+
+def likely_share(posts):
+    """Return the share of right answers among the posts that a message answers in part; one of each kind is added, because there are few."""
+    answered = [post.first in post.right for post in posts if post.level == "likely"]
+    return round((sum(answered) + 1) / (len(answered) + 2), 4)
 
 
 def main(argv):
@@ -325,12 +417,17 @@ def main(argv):
         "| threshold | posts: rightly answered | declined | misled | precision of likely | catalogue: rightly answered | declined | misled |"
     )
     print("|---:|---:|---:|---:|---:|---:|---:|---:|")
+    judged = judge(natural, ranking, answer)
+    of_catalogue = judge(catalogue, ranking, answer)
     for at in _THRESHOLDS[::5]:
-        of_posts, of_catalogue = outcome(natural, ranking, answer, at), outcome(catalogue, ranking, answer, at)
-        cells = [*of_posts, *of_catalogue[:3]]
+        cells = [*outcome(judged, at), *outcome(of_catalogue, at)[:3]]
         print(f"| {at:.2f} | {' | '.join(f'{cell:.3f}' for cell in cells)} |")
-    threshold = lowest_threshold(natural, ranking, answer)
-    print(f"\nChosen: {threshold:.2f}, from which on {_PRECISION:.0%} of the likely answers to posts are right.")
+    unseen = judge_unseen(with_popularity(labelled, counts), ranking_strength, strength)
+    threshold = lowest_threshold(judged + unseen)
+    print(
+        f"\nChosen: {threshold:.2f}, from which on {_PRECISION:.0%} of the likely answers to these posts and to those of {FIT.name}, each unseen, are right."
+    )
+    message, by_entry, usual = choose_message(labelled, natural)
     print("\n| signal | weight | times its deviation |\n|---|---:|---:|")
     for name, weight, effect in by_effect(answer, answer_rows(posts, ranking)[0]):
         print(f"| {name} | {weight:g} | {effect:+.2f} |")
@@ -338,7 +435,13 @@ def main(argv):
         "popularity": dict(sorted(sum(counts.values(), Counter()).items())),
         "ranking": {"weights": dict(ranking.weights)},
         "answer": {"intercept": answer.intercept, "weights": dict(answer.weights), "threshold": threshold},
-        "messages": message_shares(posts),
+        "messages": {
+            "intercept": message.intercept,
+            "weights": dict(message.weights),
+            "reliability": by_entry,
+            "usual_reliability": usual,
+            "likely": likely_share(posts),
+        },
     }
     text = json.dumps(data, indent=1) + "\n"
     if not arguments.dry_run:

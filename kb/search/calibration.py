@@ -29,15 +29,18 @@ class Model(NamedTuple):
     """What was fitted.
 
     `popularity` has the number of labelled posts that an entry answers, for those that answer any. `ranking` gives the score, in nats, by which entries are
-    ordered, and `answer` the log odds that the first of them answers. From `threshold` on it is shown as the answer. `exact` and `likely` are the shares of
-    right answers among the messages that matched whole and in part.
+    ordered, and `answer` the log odds that the first of them answers. From `threshold` on it is shown as the answer. `message` gives the log odds that the
+    entry of a message that matched whole answers, and `reliability` those of the entries whose message labelled posts had, from their share of right
+    answers; `usual_reliability` is that of the others. `likely` is the share of right answers among the messages that matched in part.
     """
 
     popularity: Mapping[str, int]
     ranking: Linear
     answer: Linear
     threshold: float
-    exact: float
+    message: Linear
+    reliability: Mapping[str, float]
+    usual_reliability: float
     likely: float
 
 
@@ -50,14 +53,16 @@ def model() -> Model:
 
 def read_model(data: Mapping[str, Any]) -> Model:
     """Return the model of the data in the file."""
-    ranking, answer = data["ranking"], data["answer"]
+    ranking, answer, messages = data["ranking"], data["answer"], data["messages"]
     return Model(
         data["popularity"],
         Linear(ranking["weights"]),
         Linear(answer["weights"], answer["intercept"]),
         answer["threshold"],
-        data["messages"]["exact"],
-        data["messages"]["likely"],
+        Linear(messages["weights"], messages["intercept"]),
+        messages["reliability"],
+        messages["usual_reliability"],
+        messages["likely"],
     )
 
 

@@ -7,7 +7,13 @@ from kb.index.reader import Index
 from kb.search.answer import Answer, Confidence, Evidence, Match, Understood
 from kb.search.calibration import model, probability
 from kb.search.evidence import evidence
-from kb.search.message_matching import MessageMatch, best_ties, ends_with_full_line, match_messages
+from kb.search.message_matching import (
+    MessageMatch,
+    best_ties,
+    ends_with_full_line,
+    match_messages,
+    message_signals,
+)
 from kb.search.out_of_scope import raised_elsewhere
 from kb.search.reading import Reading, readings
 from kb.search.released import record_answer
@@ -18,6 +24,10 @@ from kb.text.tracebacks import PastedError, own_frame
 __all__ = ["best_reading", "is_settled", "lookup"]
 
 
+EXACT = 0.75
+"""The probability from which the entry of a message that matched whole is called exact. Below it, fewer than three of four posts were answered."""
+
+
 def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index | None = None) -> Answer:
     """Return the answer to pasted text: at most `limit` matches, best first.
 
@@ -26,8 +36,8 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
     """
     index = open_index() if index is None else index
     reading, by_message = best_reading(index, text)
-    matches = [_message_match(index, reading, match) for match in _in_order(index, reading, by_message)]
-    if not is_settled(reading, by_message):
+    matches = [_message_match(index, reading, match, by_message) for match in _in_order(index, reading, by_message)]
+    if not is_settled(reading, by_message) or matches[0].confidence == "related":
         matches = _with_candidates(index, reading, matches, limit)
     if matches and reading.errors and raised_elsewhere(reading.text.text, reading.errors[0].start):
         matches = [match._replace(confidence="related") for match in matches]
@@ -78,10 +88,17 @@ def _in_order(index: Index, reading: Reading, matches: list[MessageMatch]) -> li
     return [*rank_ties(index, make_query(index, reading), matches[:ties]), *matches[ties:]]
 
 
-def _message_match(index: Index, reading: Reading, match: MessageMatch) -> Match:
-    """Return the match as part of an answer; one that needed a corrected spelling is at most likely."""
+def _message_match(index: Index, reading: Reading, match: MessageMatch, matches: list[MessageMatch]) -> Match:
+    """Return the match as part of an answer.
+
+    One that needed a corrected spelling is at most likely, as is one whose entry often was not the answer to posts with its message.
+    """
     confidence: Confidence = "likely" if reading.is_corrected else match.confidence
-    score = model().exact if confidence == "exact" else model().likely
+    score = model().likely
+    if confidence == "exact":
+        reliability = model().reliability.get(match.slug, model().usual_reliability)
+        score = probability(model().message(message_signals(reading, reliability, best_ties(matches))))
+        confidence = "exact" if score >= EXACT else "likely" if score >= 0.5 else "related"
     return Match(match.slug, confidence, score, index.summary(match.slug)["title"], evidence(index, reading, match))
 
 

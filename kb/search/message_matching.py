@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.documents.shapes import EntrySummary
 
-__all__ = ["MessageMatch", "best_ties", "ends_with_full_line", "match_messages"]
+__all__ = ["MessageMatch", "best_ties", "ends_with_full_line", "match_messages", "message_signals"]
 
 MIN_INFORMATION = 10.0
 """Minimum information content, in nats, that the matched words of an incomplete template need. About four rare words."""
@@ -100,6 +101,22 @@ def _total_order(match: MessageMatch) -> tuple[Any, ...]:
 def best_ties(matches: list[MessageMatch]) -> int:
     """Return how many of the matches, which are in order, are tied with the first one."""
     return sum(match.order() == matches[0].order() for match in matches)
+
+
+def message_signals(reading: Reading, reliability: float, ties: int) -> dict[str, float]:
+    """Return the numbers by which the entry of a message that matched whole is judged.
+
+    `reliability` is that of the entry, as log odds, and `ties` the number of entries that have the same message. A long paste, or one with frames, shows
+    more of its cause, so that more often the cause is one that the entry does not know.
+    """
+    text = reading.text.text
+    return {
+        "reliability": reliability,
+        "length": math.log1p(len(text)),
+        "lines": math.log1p(text.count("\n")),
+        "ties": float(ties),
+        "has_frames": float('File "' in text),
+    }
 
 
 def ends_with_full_line(reading: Reading, match: MessageMatch) -> bool:
