@@ -24,8 +24,8 @@ from kb.text.tracebacks import PastedError, own_frame
 __all__ = ["best_reading", "is_settled", "lookup"]
 
 
-EXACT = 0.75
-"""The probability from which the entry of a message that matched whole is called exact. Below it, fewer than three of four posts were answered."""
+EXACT = 0.6
+"""The probability from which the entry of a message that matched whole is called exact. Below it, two of three labelled posts had another cause."""
 
 
 def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index | None = None) -> Answer:
