@@ -37,7 +37,7 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
     index = open_index() if index is None else index
     reading, by_message = best_reading(index, text)
     matches = [_message_match(index, reading, match, by_message) for match in _in_order(index, reading, by_message)]
-    if not is_settled(reading, by_message) or matches[0].confidence == "related":
+    if not is_settled(reading, by_message):
         matches = _with_candidates(index, reading, matches, limit)
     if matches and reading.errors and raised_elsewhere(reading.text.text, reading.errors[0].start):
         matches = [match._replace(confidence="related") for match in matches]
@@ -98,7 +98,7 @@ def _message_match(index: Index, reading: Reading, match: MessageMatch, matches:
     if confidence == "exact":
         reliability = model().reliability.get(match.slug, model().usual_reliability)
         score = probability(model().message(message_signals(reading, reliability, best_ties(matches))))
-        confidence = "exact" if score >= EXACT else "likely" if score >= 0.5 else "related"
+        confidence = "exact" if score >= EXACT else "likely"
     return Match(match.slug, confidence, score, index.summary(match.slug)["title"], evidence(index, reading, match))
 
 
