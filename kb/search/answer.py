@@ -101,16 +101,12 @@ class Answer(NamedTuple):
 
     @property
     def equals(self) -> tuple[Match, ...]:
-        """The other matches of the message that the first match explains, which are as sure: the same line may come from either mistake."""
+        """The other answers to the message that the first match explains: the same line may come from either mistake."""
         if not self.answered or not self.matches[0].evidence.line_number:
             return ()
-        first = self.matches[0]
-        place = first.confidence, first.evidence.line_number, first.evidence.template
-        return tuple(
-            match
-            for match in self.matches[1:]
-            if (match.confidence, match.evidence.line_number, match.evidence.template) == place
-        )
+        answers = [match for match in self.matches if match.confidence != "related"]
+        places = [(match.evidence.line_number, match.evidence.template) for match in answers]
+        return tuple(match for match, place in zip(answers[1:], places[1:], strict=True) if place == places[0])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as `kb lookup --json` prints it."""

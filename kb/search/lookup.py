@@ -37,8 +37,9 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
     index = open_index() if index is None else index
     reading, by_message = best_reading(index, text)
     matches = [_message_match(index, reading, match, by_message) for match in _in_order(index, reading, by_message)]
-    if not is_settled(reading, by_message):
-        matches = _with_candidates(index, reading, matches, limit)
+    asked = index.asked(reading.tokens)
+    if not is_settled(reading, by_message) or asked not in ("", by_message[0].slug):
+        matches = _with_candidates(index, reading, matches, limit, asked)
     if matches and reading.errors and raised_elsewhere(reading.text.text, reading.errors[0].start):
         matches = [match._replace(confidence="related") for match in matches]
     shown = _with_falling_scores(matches[:limit])
@@ -102,10 +103,11 @@ def _message_match(index: Index, reading: Reading, match: MessageMatch, matches:
     return Match(match.slug, confidence, score, index.summary(match.slug)["title"], evidence(index, reading, match))
 
 
-def _with_candidates(index: Index, reading: Reading, matches: list[Match], limit: int) -> list[Match]:
+def _with_candidates(index: Index, reading: Reading, matches: list[Match], limit: int, asked: str) -> list[Match]:
     """Return the matches and what the words of the paste find besides, answers before what is only related.
 
-    An exact match that explains no more than a warning becomes related. A paste that is a title or alias as a whole is answered by its entry.
+    An exact match that explains no more than a warning becomes related. A paste that is a title or alias as a whole is answered by the
+    entry `asked`.
     """
     from kb.search.query import make_query
     from kb.search.ranking import compare_entries, rank
@@ -115,7 +117,6 @@ def _with_candidates(index: Index, reading: Reading, matches: list[Match], limit
     known = [match._replace(confidence="related") if match.confidence == "exact" else match for match in matches]
     ranked = rank(compare_entries(index, reading, make_query(index, reading)))
     written = spellings(reading.text.text)
-    asked = index.asked(reading.tokens)
     if asked:
         shared = next((features.shared_terms for _, features in ranked if features.slug == asked), ())
         why = Evidence(words=as_written(written, shared) or (" ".join(reading.text.text.split()),))
