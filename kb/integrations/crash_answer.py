@@ -93,7 +93,7 @@ def _look_up(error: BaseException | None, text: str, answers: list[CrashAnswer])
             _build_index_in_background()
             return
         answer = lookup(text, lang=language(), limit=3, index=index)
-        fits = answer.answered and (answer.matches[0].confidence == "exact" or _through_torch(text))
+        fits = answer.answered and (answer.matches[0].evidence.is_whole or _through_torch(text))
         document = index.document(answer.matches[0].id) if fits else None
         answers.append(CrashAnswer(answer, document, text, _context(error, answer) if document and error else None))
     except BaseException:  # noqa: BLE001, S110 - a crash is never made worse

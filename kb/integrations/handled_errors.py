@@ -87,7 +87,7 @@ def _short(crash: CrashAnswer | None) -> list[str]:
     if crash is None:
         return []
     answer, document, _, context = crash
-    if document is None or answer.matches[0].confidence != "exact" or told(document["id"]):
+    if document is None or not answer.matches[0].evidence.is_whole or told(document["id"]):
         return []
     from kb.render.answer_text import short_lines
     from kb.render.context_text import entry_mismatch

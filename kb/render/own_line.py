@@ -42,7 +42,7 @@ def own_line_change(
 
     A context without a file is what somebody else says of the operands: where the expression begins and ends on the line is not known then.
     """
-    if answer.matches[0].confidence != "exact" or not document["edits"]:
+    if not answer.matches[0].evidence.is_whole or not document["edits"]:
         return None
     items = document["items"]["en"]
     cases = items[choice.item]["cases"] if choice.clue else [case for item in items for case in item["cases"]]

@@ -16,7 +16,8 @@ class Evidence(NamedTuple):
     """Why an entry was found: the line of the paste and the template that matches it, or the words that both have.
 
     `line_number` counts from 1; 0 says that no single line decided. `values` are what the template's named placeholders
-    stand for, and `explain` is the entry's line about them in both languages, where all its names were captured.
+    stand for, and `explain` is the entry's line about them in both languages, where all its names were captured. `is_whole` says that a whole message
+    matched, whose entry is exact or, where it often was not the answer to posts with it, likely.
     """
 
     line: str = ""
@@ -25,6 +26,7 @@ class Evidence(NamedTuple):
     words: tuple[str, ...] = ()
     values: dict[str, str] = {}  # noqa: RUF012 - never changed
     explain: dict[str, str] | None = None
+    is_whole: bool = False
 
 
 class Match(NamedTuple):

@@ -34,6 +34,7 @@ def evidence(index: Index, reading: Reading, match: MessageMatch) -> Evidence:
         template=hit.template.source,
         values=values,
         explain=filled if filled and len(filled) == len(explain) else None,
+        is_whole=match.confidence == "exact" and not reading.is_corrected,
     )
 
 

@@ -81,7 +81,7 @@ def _is_answered(answer: Answer, corpus: Corpus) -> bool:
     best = answer.matches[0]
     entry = corpus.get(best.id)
     path = display_path(entry.path) if entry else best.id
-    if best.confidence == "exact":
+    if best.evidence.is_whole:
         print(path)
         print(f"kb new: {best.id} answers this already; add what it lacks there, or use --force", file=sys.stderr)
         return True
