@@ -38,9 +38,9 @@ _THRESHOLDS = tuple(number / 100 for number in range(20, 86))
 _NEAR = 5
 """How many thresholds on each side count as near."""
 
-_UNANSWERED_SHARE = 1 / 4
-"""The share of posts as they come that no entry answers: that of the last 420 of `fit.jsonl`, which were gathered at 593 entries and more. Of the others in
-`fit.jsonl` and `choose.jsonl` it is less, because entries were written about the mistakes that they name; so posts without an answer count more here."""
+_UNANSWERED_SHARE = 1 / 5
+"""The share of posts as they come that no entry answers: that of all 2,005, counted by their labels alone. In `fit.jsonl` and `choose.jsonl` it is less,
+because entries were written about the mistakes that they name; so posts without an answer count more here."""
 
 _PRECISION = 0.75
 """What *likely* promises: of four such answers to posts as they come, three are right. More would decline most of what is answered rightly."""
