@@ -44,6 +44,7 @@ class MatchView(NamedTuple):
     explain: str
     line: str
     line_number: int
+    is_whole: bool
 
 
 class FrameView(NamedTuple):
@@ -150,6 +151,7 @@ def _view_match(snapshot: Snapshot, answer: Answer, match: Match, *, is_equal: b
         explain=evidence.explain[lang] if evidence.explain else "",
         line=_shown(evidence.line),
         line_number=evidence.line_number,
+        is_whole=evidence.is_whole,
     )
 
 
