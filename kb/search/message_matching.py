@@ -34,6 +34,9 @@ _SENTENCE_END = lazy_pattern(r"['\"`)]?(?:[.!?]\s|[。！？])")
 _DEPRECATIONS = frozenset({"DeprecationWarning", "FutureWarning", "PendingDeprecationWarning"})
 """Warnings about another release, not about what happens in this one."""
 
+_LONG_TEXT, _MANY_LINES = 3_000, 60
+"""Characters and lines beyond which a paste is no longer, because few labelled posts are."""
+
 _LEVEL: dict[Confidence, int] = {"exact": 0, "likely": 1, "related": 2}
 
 
@@ -112,8 +115,8 @@ def message_signals(reading: Reading, reliability: float, ties: int) -> dict[str
     text = reading.text.text
     return {
         "reliability": reliability,
-        "length": math.log1p(len(text)),
-        "lines": math.log1p(text.count("\n")),
+        "length": math.log1p(min(len(text), _LONG_TEXT)),
+        "lines": math.log1p(min(text.count("\n"), _MANY_LINES)),
         "ties": float(ties),
         "has_frames": float('File "' in text),
     }
