@@ -298,17 +298,13 @@ def outcome(judged, threshold) -> Outcome:
 
 
 def lowest_threshold(judged) -> float:
-    """Return the lowest threshold from which on the answers called likely are right as often as promised; the highest that is tried where none is.
+    """Return the lowest threshold at which the answers called likely are right as often as promised; the highest that is tried where none is.
 
     The precision at a threshold is the mean over those near it, because few posts lie between two of them.
     """
     precisions = [outcome(judged, at).precision for at in _THRESHOLDS]
-    lowest = _THRESHOLDS[-1]
-    for number, at in reversed(list(enumerate(_THRESHOLDS))):
-        if mean(precisions[max(0, number - _NEAR) : number + _NEAR + 1]) < _PRECISION:
-            break
-        lowest = at
-    return lowest
+    smooth = [mean(precisions[max(0, at - _NEAR) : at + _NEAR + 1]) for at in range(len(_THRESHOLDS))]
+    return next((at for at, near in zip(_THRESHOLDS, smooth, strict=True) if near >= _PRECISION), _THRESHOLDS[-1])
 
 
 def of_messages(posts) -> list[Post]:
@@ -425,7 +421,7 @@ def main(argv):
     unseen = judge_unseen(with_popularity(labelled, counts), ranking_strength, strength)
     threshold = lowest_threshold(judged + unseen)
     print(
-        f"\nChosen: {threshold:.2f}, from which on {_PRECISION:.0%} of the likely answers to these posts and to those of {FIT.name}, each unseen, are right."
+        f"\nChosen: {threshold:.2f}, at which {_PRECISION:.0%} of the likely answers to these posts and to those of {FIT.name}, each unseen, are right."
     )
     message, by_entry, usual = choose_message(labelled, natural)
     print("\n| signal | weight | times its deviation |\n|---|---:|---:|")
