@@ -419,9 +419,9 @@ def main(argv):
         cells = [*outcome(judged, at), *outcome(of_catalogue, at)[:3]]
         print(f"| {at:.2f} | {' | '.join(f'{cell:.3f}' for cell in cells)} |")
     unseen = judge_unseen(with_popularity(labelled, counts), ranking_strength, strength)
-    threshold = lowest_threshold(judged + unseen)
+    threshold = lowest_threshold(judged + of_catalogue + unseen)
     print(
-        f"\nChosen: {threshold:.2f}, at which {_PRECISION:.0%} of the likely answers to these posts and to those of {FIT.name}, each unseen, are right."
+        f"\nChosen: {threshold:.2f}, at which {_PRECISION:.0%} of the likely answers to these posts and queries and to those of {FIT.name}, each unseen, are right."
     )
     message, by_entry, usual = choose_message(labelled, natural)
     print("\n| signal | weight | times its deviation |\n|---|---:|---:|")
