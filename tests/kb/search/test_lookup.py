@@ -274,7 +274,7 @@ def test_what_stands_before_an_error_on_its_line_is_read(published, says):
 
 
 @pytest.mark.parametrize(
-    ("tails", "most"), [({"en": "?", "zh": "？"}, 0.005), ({"en": ", any help?", "zh": "，求助"}, 0.05)]
+    ("tails", "most"), [({"en": "?", "zh": "？"}, 0.005), ({"en": ", any help?", "zh": "，求助"}, 0.065)]
 )
 def test_what_people_type_by_an_entry_s_own_account_leads_to_it(corpus, published, tails, most):
     """A whole title or alias is known as such; with words behind it, the ranking has to find it."""
