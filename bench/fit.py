@@ -421,7 +421,7 @@ def main(argv):
     unseen = judge_unseen(with_popularity(labelled, counts), ranking_strength, strength)
     threshold = lowest_threshold(judged + of_catalogue + unseen)
     print(
-        f"\nChosen: {threshold:.2f}, at which {_PRECISION:.0%} of the likely answers to these posts and queries and to those of {FIT.name}, each unseen, are right."
+        f"\nChosen: {threshold:.2f}, at which {_PRECISION:.0%} of the likely answers to these and to the posts of {FIT.name}, each unseen, are right."
     )
     message, by_entry, usual = choose_message(labelled, natural)
     print("\n| signal | weight | times its deviation |\n|---|---:|---:|")
