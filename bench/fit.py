@@ -70,7 +70,7 @@ class Post(NamedTuple):
     level: str
     first: str
     weight: float
-    ties: int = 1
+    ties: int
 
 
 def typed_queries():

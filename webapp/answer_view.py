@@ -99,7 +99,7 @@ def view_answer(snapshot: Snapshot, answer: Answer, text: str, lang: Lang) -> An
         record=_view_record(answer.record, lang) if answer.record else None,
         read=Markup("") if answer.answered else with_code(what_was_read(answer)),
         next_step=with_code(answer.understood.next_step[lang] if answer.understood else ""),
-        is_foreign=answer.understood is not None and answer.understood.is_foreign,
+        is_foreign=answer.is_foreign,
     )
 
 

@@ -39,8 +39,7 @@ def look_up(text: str, *, lang: Lang | None = None, limit: int = 5) -> Answer:
 def _count_miss(answer: Answer, snapshot: Snapshot) -> None:
     """Count the first error of an answer that has none, unless another library raised it."""
     feedback = services().feedback
-    is_foreign = answer.understood is not None and answer.understood.is_foreign
-    if feedback is None or not answer.errors or is_foreign:
+    if feedback is None or not answer.errors or answer.is_foreign:
         return
     error = answer.errors[0]
     if message := anonymize(error.type, error.message, snapshot.public_words):

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.documents.shapes import CaseDocument, ChangeDocument, EntryDocument
 
-__all__ = ["CauseChoice", "choose_case", "choose_cause"]
+__all__ = ["PLACEHOLDER", "CauseChoice", "choose_case", "choose_cause"]
 
 MIN_SCORE = 2.0
 MIN_LEAD = 1.0
@@ -29,7 +29,7 @@ _EXCEPTION = lazy_pattern(r"[A-Z]\w*(?:Error|Exception|Warning)\b")
 """An exception's type is printed behind its module."""
 _DOTS = lazy_pattern(r"\s*+(?:\.\.\.|…)\s*+")
 _SOMETHING = r"[^\n]{1,200}?"
-_PLACEHOLDER = lazy_pattern(r"\{[^{}]*\}")
+PLACEHOLDER = lazy_pattern(r"\{[^{}]*\}")
 _IDENTIFIER = lazy_pattern(r"[A-Za-z_]\w{2,}")
 _OUTPUT_WORD = lazy_pattern(r"[A-Za-z_][\w.:]*\w")
 _LABEL_WORD = lazy_pattern(r"[a-z]{4,}")
@@ -168,7 +168,7 @@ def _clues_by_item(document: EntryDocument, text: str, template: str, printing: 
         {name for case in own for name in _devices(f"{case['device']} {case['repro']} {_output(case)}")}
         for own in cases
     ]
-    said = set(_OUTPUT_WORD.findall(message)) - set(_OUTPUT_WORD.findall(_PLACEHOLDER.sub(" ", template)))
+    said = set(_OUTPUT_WORD.findall(message)) - set(_OUTPUT_WORD.findall(PLACEHOLDER.sub(" ", template)))
     asked = _identifiers(text)
     for clues, (output, others) in zip(clues_of_items, _with_others(by_output), strict=True):
         own = {word for word in (output & said) - others if not word.endswith(("Error", "Warning"))}
@@ -238,7 +238,7 @@ def _version(item: ChangeDocument, text: str) -> Iterator[_Clue]:
 def _message_lines(text: str, template: str) -> str:
     """Return the lines of the paste that hold an error's message: those with two words of the template, or all that are in no frame."""
     outside = _FRAME.sub("", text)
-    words = set(_IDENTIFIER.findall(_PLACEHOLDER.sub(" ", template)))
+    words = set(_IDENTIFIER.findall(PLACEHOLDER.sub(" ", template)))
     lines = [line for line in outside.split("\n") if len(words & set(_IDENTIFIER.findall(line))) >= 2]
     return "\n".join(lines) or outside
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from kb.render.cause_choice import PLACEHOLDER
 from kb.render.strings import STRINGS
-from kb.text.languages import Lang
-from kb.text.lazy_regex import lazy_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["how_it_differs", "what_was_read"]
 
-_PLACEHOLDER = lazy_pattern(r"\{[^{}]*\}")
 _MAX_ERROR = 200
 """The characters shown of an error."""
 
@@ -43,14 +41,10 @@ def how_it_differs(answer: Answer, match: Match, messages: Sequence[str]) -> str
         nearest = max(
             messages, key=lambda message: (message.startswith(answer.errors[0].type), _overlap(message, asked))
         )
-        return words["its_message"].format(_PLACEHOLDER.sub("…", nearest.partition("\n")[0]).replace("`", "'"))
+        return words["its_message"].format(PLACEHOLDER.sub("…", nearest.partition("\n")[0]).replace("`", "'"))
     shared = match.evidence.words[:_MAX_WORDS]
-    return words["shares"].format(_listed(shared, answer.lang)) if shared else ""
+    return words["shares"].format(words["comma"].join(shared)) if shared else ""
 
 
 def _overlap(message: str, asked: set[str]) -> int:
     return len(asked.intersection(message.lower().split()))
-
-
-def _listed(words: Sequence[str], lang: Lang) -> str:
-    return STRINGS[lang]["comma"].join(words)

@@ -93,6 +93,11 @@ class Answer(NamedTuple):
     understood: Understood | None = None
 
     @property
+    def is_foreign(self) -> bool:
+        """Whether another library raised the error, and nothing shows PyTorch."""
+        return self.understood is not None and self.understood.is_foreign
+
+    @property
     def outcome(self) -> Literal["answered", "recorded", "unsure", "none"]:
         """What is said first: an entry answers; none does, but the released packages say what happened; the nearest entry may answer; none does."""
         if self.answered:

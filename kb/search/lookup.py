@@ -36,7 +36,8 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
     """
     index = open_index() if index is None else index
     reading, by_message = best_reading(index, text)
-    matches = [_message_match(index, reading, match, by_message) for match in _in_order(index, reading, by_message)]
+    ties = best_ties(by_message)
+    matches = [_message_match(index, reading, match, ties) for match in _in_order(index, reading, by_message, ties)]
     asked = index.asked(reading.tokens)
     if not is_settled(reading, by_message) or asked not in ("", by_message[0].slug):
         matches = _with_candidates(index, reading, matches, limit, asked)
@@ -78,9 +79,8 @@ def is_settled(reading: Reading, matches: list[MessageMatch]) -> bool:
     return explains_error or not any(error.role == "error" and error.message for error in reading.errors)
 
 
-def _in_order(index: Index, reading: Reading, matches: list[MessageMatch]) -> list[MessageMatch]:
+def _in_order(index: Index, reading: Reading, matches: list[MessageMatch], ties: int) -> list[MessageMatch]:
     """Return the matches with those that are tied with the first in the order of what else the paste shares with the entries."""
-    ties = best_ties(matches)
     if ties < 2:
         return matches
     from kb.search.query import make_query
@@ -89,8 +89,8 @@ def _in_order(index: Index, reading: Reading, matches: list[MessageMatch]) -> li
     return [*rank_ties(index, make_query(index, reading), matches[:ties]), *matches[ties:]]
 
 
-def _message_match(index: Index, reading: Reading, match: MessageMatch, matches: list[MessageMatch]) -> Match:
-    """Return the match as part of an answer.
+def _message_match(index: Index, reading: Reading, match: MessageMatch, ties: int) -> Match:
+    """Return the match as part of an answer; `ties` is the number of entries that have the first match's message.
 
     One that needed a corrected spelling is at most likely, as is one whose entry often was not the answer to posts with its message.
     """
@@ -98,7 +98,7 @@ def _message_match(index: Index, reading: Reading, match: MessageMatch, matches:
     score = model().likely
     if confidence == "exact":
         reliability = model().reliability.get(match.slug, model().usual_reliability)
-        score = probability(model().message(message_signals(reading, reliability, best_ties(matches))))
+        score = probability(model().message(message_signals(reading, reliability, ties)))
         confidence = "exact" if score >= EXACT else "likely"
     return Match(match.slug, confidence, score, index.summary(match.slug)["title"], evidence(index, reading, match))
 
