@@ -113,7 +113,8 @@ def run(
     on_outcome = on_outcome or (lambda _index, _outcome: None)
     session = _Session(app, queue.name, programs, on_outcome, redeliver_after, patience)
     try:
-        session.send(_batches(programs, isolation, tuple(preload), environment, tuple(packages)))
+        longest = redeliver_after - START_SECONDS
+        session.send(_batches(programs, isolation, tuple(preload), environment, tuple(packages), longest))
         session.wait(cancel or threading.Event())
     finally:
         session.close()
@@ -161,17 +162,33 @@ def _batches(
     preload: tuple[str, ...],
     environment: str,
     packages: tuple[str, ...],
+    longest: float,
 ) -> Iterator[_Pending]:
-    """Yield the programs in batches: those of one group together, in their order."""
+    """Yield the programs in batches: those of one group together, in their order, as many as together may take less than `longest` seconds."""
     if isolation == "group":
         in_order = sorted(range(len(programs)), key=lambda index: programs[index].group)
         together = [list(indices) for _, indices in groupby(in_order, key=lambda index: programs[index].group)]
     else:
         size = 1 if isolation == "each" else _PROGRAMS_OF_ALL
         together = [list(range(len(programs)))[start : start + size] for start in range(0, len(programs), size)]
-    for indices in together:
-        batch = Batch(tuple(programs[index] for index in indices), isolation, preload, environment, packages)
-        yield _Pending(batch, indices)
+    for whole in together:
+        for indices in _in_time(whole, programs, longest):
+            batch = Batch(tuple(programs[index] for index in indices), isolation, preload, environment, packages)
+            yield _Pending(batch, indices)
+
+
+def _in_time(indices: Sequence[int], programs: Sequence[Program], longest: float) -> Iterator[list[int]]:
+    """Yield the indices in parts whose programs together may take less than `longest` seconds. A program that takes longer stands alone."""
+    part: list[int] = []
+    seconds = 0.0
+    for index in indices:
+        needed = programs[index].limits.seconds
+        if part and seconds + needed >= longest:
+            yield part
+            part, seconds = [], 0.0
+        part.append(index)
+        seconds += needed
+    yield part
 
 
 class _Session:
@@ -249,9 +266,9 @@ class _Session:
     def _queue_batch(self, pending: _Pending) -> None:
         limit = pending.batch.seconds + START_SECONDS
         if limit >= self._redeliver_after:
-            first = pending.batch.programs[0].name
+            name = pending.batch.programs[0].name
             raise ClusterError(
-                f"{first} and what shares its worker may take {limit:.0f} s, and another worker gets it after {self._redeliver_after} s"
+                f"{name} may take {limit:.0f} s, and another worker gets it after {self._redeliver_after} s"
             )
         task_id = uuid.uuid4().hex
         redis_client(self._app).set(wanted_key(task_id), "1", ex=_WANTED_SECONDS)

@@ -52,6 +52,14 @@ def test_outcomes_are_those_of_this_machine_in_the_same_order(broker, make_worke
     assert broker.client.keys("kb:wanted:*") == []
 
 
+def test_programs_that_may_take_too_long_together_are_sent_in_parts(broker, make_worker):
+    make_worker()
+    outcomes = run(broker, programs(5, limits=Limits(seconds=700)), isolation="all")
+    assert [outcome.stdout for outcome in outcomes] == [f"{n}\n" for n in range(5)]
+    with pytest.raises(cluster.ClusterError, match="p0 may take 1820 s"):
+        run(broker, programs(2, limits=Limits(seconds=1700)))
+
+
 def test_without_a_worker_the_user_is_told_what_to_start(broker):
     with pytest.raises(cluster.ClusterError, match="no worker for cpu"):
         cluster.run(programs(1), broker=broker.url)
