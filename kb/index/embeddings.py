@@ -1,8 +1,7 @@
-"""Similarity of texts that say the same in other words: vectors of terms, which ship with kb, and of entries.
+"""Similarity of texts that say the same in other words: vectors of terms, which ship with kb, and of entries and their causes.
 
-A text is the sum of its terms, weighted by their information. It is compared in three ways: by the terms themselves, by the meaning that a sentence
-model gives them (so 显存 is near *GPU memory*), and by the company that they keep in the entries (latent semantic analysis: Deerwester et al., 1990).
-`python -m bench embed` writes the vectors of the terms.
+A text is the sum of its terms, weighted by their information. It is compared in two ways: by the terms themselves, and by the vectors of the terms, which
+are learnt so that a question is near the entry and the cause that answer it (so 显存 is near *GPU memory*). `python -m bench embed` learns and writes them.
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ __all__ = [
     "Embeddings",
     "Similarity",
     "TermEmbedding",
+    "cause_texts",
     "embed",
     "entry_row",
     "own_texts",
@@ -43,8 +43,8 @@ __all__ = [
 TABLES = ("term_embeddings",)
 EMBEDDINGS_FILE = os.path.join(os.path.dirname(__file__), "data", "term_embeddings.json")
 
-DIMENSIONS = 64
-"""The length of each of the two vectors of a term."""
+DIMENSIONS = 128
+"""The length of the vector of a term."""
 
 _MAX_TERMS = 100
 """The number of a query's terms, the weightiest first, that count."""
@@ -58,22 +58,21 @@ _MAX_CACHED_ENTRIES = 1_000
 
 
 class TermEmbedding(NamedTuple):
-    """What ships of a term: its inverse document frequency among titles, answers and aliases, in nats; and its two vectors, one behind the other."""
+    """What ships of a term: its inverse document frequency among the texts that `bench embed` reads, in nats, and its vector."""
 
     idf: float
     vector: Sequence[int]
 
 
 class Similarity(NamedTuple):
-    """Cosines of two texts: of their terms, of what these mean, and of the topics in which they stand."""
+    """Cosines of two texts: of their terms, and of their vectors."""
 
     terms: float
     meaning: float
-    topic: float
 
 
 class Embedded(NamedTuple):
-    """A text as weighted terms, and as the two sums of their vectors, one behind the other. All three have length 1, or 0 where no term is known."""
+    """A text as weighted terms, and as the sum of their vectors. Both have length 1, or 0 where no term is known."""
 
     weights: Mapping[str, float]
     vector: Sequence[float]
@@ -81,11 +80,9 @@ class Embedded(NamedTuple):
     def similarity(self, other: Embedded) -> Similarity:
         """Return how similar the two texts are."""
         weights = other.weights
-        products = list(map(mul, self.vector, other.vector))
         return Similarity(
             sum(weight * weights[term] for term, weight in self.weights.items() if term in weights),
-            sum(products[:DIMENSIONS]),
-            sum(products[DIMENSIONS:]),
+            _cosine(self.vector, other.vector),
         )
 
 
@@ -109,17 +106,23 @@ class Embeddings:
         row = self._store.get("term_embeddings", term)
         return TermEmbedding(row[0], _read_vector(row[1])) if row else None
 
+    def cause_similarities(self, weights: Mapping[str, float], slug: str) -> tuple[float, ...]:
+        """Return the cosine of the vectors of a query, of whose terms these are the weights, and of each of the entry's causes."""
+        query = self.embed(weights).vector
+        vectors = self._store.get("entry_embeddings", slug)[2]
+        return tuple(_cosine(query, _scaled(vector)) for vector in vectors)
+
     def _read_entry(self, slug: str) -> Embedded:
-        weights, vector = self._store.get("entry_embeddings", slug)
-        return Embedded(weights, [value / _SCALE for value in _read_vector(vector)])
+        weights, vector, _ = self._store.get("entry_embeddings", slug)
+        return Embedded(weights, _scaled(vector))
 
 
 def embed(weights: Mapping[str, float], terms: Mapping[str, TermEmbedding]) -> Embedded:
     """Return the embedding of a text, of whose terms these are the weights times the inverse document frequencies."""
-    vector = [0.0] * (2 * DIMENSIONS)
+    vector = [0.0] * DIMENSIONS
     for term, weight in weights.items():
         vector = [value + weight * part for value, part in zip(vector, terms[term].vector, strict=True)]
-    return Embedded(_unit_weights(weights), _unit(vector[:DIMENSIONS]) + _unit(vector[DIMENSIONS:]))
+    return Embedded(_unit_weights(weights), _unit(vector))
 
 
 def own_texts(entry: Entry) -> list[str]:
@@ -129,25 +132,35 @@ def own_texts(entry: Entry) -> list[str]:
     return [text for lang in LANGUAGES for text in (entry.title[lang], entry.answer[lang], *entry.aliases[lang])]
 
 
+def cause_texts(entry: Entry) -> list[str]:
+    """Return what an entry says of each cause: how to know it and what to change, in both languages."""
+    from kb.text.languages import LANGUAGES
+
+    items = zip(*(entry.guidance[lang].items for lang in LANGUAGES), strict=False)
+    return ["\n".join(f"{item.cause} {item.change}" for item in languages) for languages in items]
+
+
 def text_weights(counts: Mapping[str, int], idf: Mapping[str, float]) -> dict[str, float]:
     """Return the weights of a text's terms that are known, of length 1; `counts` has how often each occurs."""
     return _unit_weights({term: idf[term] * min(count, _MAX_REPEATED) for term, count in counts.items() if term in idf})
 
 
 def entry_row(entry: Entry, row_of: Callable[[str], Any]) -> list[Any]:
-    """Return what an index stores of an entry: its weighted terms, and its vector; `row_of` returns what ships of a term, or None."""
+    """Return what an index stores of an entry: its weighted terms, its vector and those of its causes; `row_of` returns what ships of a term, or None."""
     from kb.text.analyzer import terms
 
-    counts = [Counter(terms(text)) for text in own_texts(entry)]
-    rows = {term: row for term in dict.fromkeys(chain(*counts)) if (row := row_of(term))}
+    own, causes = ([Counter(terms(text)) for text in texts] for texts in (own_texts(entry), cause_texts(entry)))
+    rows = {term: row for term in dict.fromkeys(chain(*own, *causes)) if (row := row_of(term))}
     idf = {term: row[0] for term, row in rows.items()}
+    known = {term: TermEmbedding(row[0], _read_vector(row[1])) for term, row in rows.items()}
     summed: Counter[str] = Counter()
-    for count in counts:
+    for count in own:
         summed.update(text_weights(count, idf))
-    embedded = embed(summed, {term: TermEmbedding(idf[term], _read_vector(row[1])) for term, row in rows.items()})
+    embedded = embed(summed, known)
     return [
         {term: round(weight, 4) for term, weight in embedded.weights.items()},
-        write_vector([round(value * _SCALE) for value in embedded.vector]),
+        _written(embedded),
+        [_written(embed(text_weights(count, idf), known)) for count in causes],
     ]
 
 
@@ -161,6 +174,20 @@ def shipped_rows() -> dict[str, Any]:
 def write_vector(values: Sequence[int]) -> str:
     """Return whole numbers from -127 to 127 as text."""
     return b2a_base64(bytes(value & 0xFF for value in values), newline=False).decode()
+
+
+def _cosine(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return the cosine of two vectors of length 1."""
+    total: float = sum(map(mul, first, second))
+    return total
+
+
+def _written(text: Embedded) -> str:
+    return write_vector([round(value * _SCALE) for value in text.vector])
+
+
+def _scaled(vector: str) -> Sequence[float]:
+    return [value / _SCALE for value in _read_vector(vector)]
 
 
 def _read_vector(text: str) -> Sequence[int]:

@@ -19,7 +19,6 @@ from kb.index.manager import open_index
 from kb.inspection.crash_context import CrashContext
 from kb.inspection.expression import Expression
 from kb.inspection.operands import Operand
-from kb.render.answer_text import fitting_cause
 from kb.render.context_text import entry_mismatch
 from kb.render.declining import what_was_read
 from kb.render.entry_text import badge, case_named
@@ -27,13 +26,14 @@ from kb.render.own_line import own_line_change
 from kb.render.prose import plain, sentence
 from kb.render.strings import STRINGS
 from kb.search.answer import Answer
+from kb.search.cause_choice import fitting_cause
 from kb.search.lookup import lookup as answer_to
 from kb.text.languages import Lang
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.documents.shapes import CaseDocument, EntryDocument
-    from kb.render.cause_choice import CauseChoice
+    from kb.search.cause_choice import CauseChoice
 
 __all__ = ["server"]
 

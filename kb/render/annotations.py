@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from kb.render.answer_text import fitting_cause
 from kb.render.own_line import own_line_change
 from kb.render.prose import plain
 from kb.render.strings import STRINGS
 from kb.search.answer import Answer
+from kb.search.cause_choice import fitting_cause
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from kb.render.answer_text import fitting_cause
 from kb.render.context_text import entry_mismatch, operand_lines
 from kb.render.entry_text import badge, case_named
 from kb.render.own_line import OwnLine, own_line_change
 from kb.render.prose import blocks, plain, sentence
 from kb.render.strings import STRINGS
 from kb.search.answer import Answer
+from kb.search.cause_choice import fitting_cause
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.documents.shapes import EntryDocument
     from kb.inspection.crash_context import CrashContext
-    from kb.render.cause_choice import CauseChoice
+    from kb.search.cause_choice import CauseChoice
     from kb.text.languages import Lang
 
 __all__ = ["answer_html", "with_code_spans"]

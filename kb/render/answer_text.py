@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kb.render.cause_choice import CauseChoice, choose_cause
 from kb.render.context_text import entry_mismatch, operand_lines
 from kb.render.declining import how_it_differs, what_was_read
 from kb.render.entry_text import badge, case_named, change_lines
@@ -17,6 +16,7 @@ from kb.render.prose import blocks, plain, sentence
 from kb.render.strings import STRINGS
 from kb.render.terminal import BOLD, CYAN, DIM, GREEN, YELLOW, Style, columns, paint, visible, wrap
 from kb.search.answer import Answer, Match
+from kb.search.cause_choice import CauseChoice, fitting_cause
 from kb.text.languages import Lang
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kb.inspection.mismatch import Mismatch
     from kb.search.answer import Understood
 
-__all__ = ["answer_lines", "fitting_cause", "short_lines", "unanswered_lines"]
+__all__ = ["answer_lines", "short_lines", "unanswered_lines"]
 
 _PROSE = ("answer", "notes", "record", "change", "tell", "why")
 """The parts that are cut after sentences; the others are cut after lines."""
@@ -72,11 +72,6 @@ def answer_lines(
     for section in sections:
         laid_out += ["", *section] if laid_out and is_spaced else section
     return laid_out
-
-
-def fitting_cause(answer: Answer, document: EntryDocument, text: str) -> CauseChoice:
-    """Return the cause of the first match's entry that fits what was asked."""
-    return choose_cause(document, text, answer.matches[0].evidence.template)
 
 
 def short_lines(

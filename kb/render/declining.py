@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kb.render.cause_choice import PLACEHOLDER
 from kb.render.strings import STRINGS
+from kb.search.cause_choice import PLACEHOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from kb.documents.shapes import EditDocument, EntryDocument
     from kb.inspection.crash_context import CrashContext
     from kb.inspection.operands import Operand
-    from kb.render.cause_choice import CauseChoice
     from kb.search.answer import Answer
+    from kb.search.cause_choice import CauseChoice
     from kb.templates.code_change import CodeChange
 
 __all__ = ["OwnLine", "own_line_change"]

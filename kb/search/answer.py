@@ -82,7 +82,8 @@ class Answer(NamedTuple):
     """The matches, best first, and the errors in the paste, root cause first.
 
     `answered` is false where no match is better than related; then `understood` is set. `record` is what the released packages say, beside the matches
-    and whether or not there are any; None if they say nothing.
+    and whether or not there are any; None if they say nothing. `cause_similarities` say how similar the paste is to what each cause of the answer says, where
+    its message does not name one.
     """
 
     answered: bool
@@ -91,6 +92,7 @@ class Answer(NamedTuple):
     lang: Lang
     record: RecordAnswer | None = None
     understood: Understood | None = None
+    cause_similarities: tuple[float, ...] = ()
 
     @property
     def is_foreign(self) -> bool:

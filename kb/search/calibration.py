@@ -31,7 +31,8 @@ class Model(NamedTuple):
     `popularity` has the number of labelled posts that an entry answers, for those that answer any. `ranking` gives the score, in nats, by which entries are
     ordered, and `answer` the log odds that the first of them answers. From `threshold` on it is shown as the answer. `message` gives the log odds that the
     entry of a message that matched whole answers, and `reliability` those of the entries whose message labelled posts had, from their share of right
-    answers; `usual_reliability` is that of the others. `likely` is the share of right answers among the messages that matched in part.
+    answers; `usual_reliability` is that of the others. `likely` is the share of right answers among the messages that matched in part. `cause` gives the score,
+    in nats, by which the causes of an entry are compared.
     """
 
     popularity: Mapping[str, int]
@@ -42,6 +43,7 @@ class Model(NamedTuple):
     reliability: Mapping[str, float]
     usual_reliability: float
     likely: float
+    cause: Linear
 
 
 @cache
@@ -63,6 +65,7 @@ def read_model(data: Mapping[str, Any]) -> Model:
         messages["reliability"],
         messages["usual_reliability"],
         messages["likely"],
+        Linear(data["cause"]["weights"]),
     )
 
 

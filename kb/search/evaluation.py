@@ -1,7 +1,8 @@
 """Measure look-ups on labelled queries: how often the right entry comes first, and how often kb rightly says that it has none.
 
 A query is an object with `text`, `slug` (the entry that answers it, `NONE`, or `MISSING` with `missing`, the name of the mistake), and if wanted `also_ok`
-(other slugs that do), `lang`, `form` and `ecosystem`. Queries with another slug that the index lacks are left out.
+(other slugs that do), `causes` (the numbers of the entry's causes that are this person's), `lang`, `form` and `ecosystem`. Queries with another slug that
+the index lacks are left out.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from kb.documents.shapes import EntrySummary
 from kb.index.manager import open_index
 from kb.index.reader import Index
 from kb.search.answer import Answer
+from kb.search.cause_choice import fitting_cause
 from kb.search.lookup import lookup
 
 __all__ = ["NONE", "Failure", "Figures", "Report", "evaluate", "format_report", "read_queries", "right_entries"]
@@ -34,7 +36,8 @@ class Figures:
 
     `recall1`, `recall3` and `mrr` are over the answerable queries; `declined_none` is the share of the others that were declined, `declined_wrongly` the
     share of the answerable ones that were. `answered_rightly` is the share of the answerable that were answered with a right entry first, and `exact` and
-    `likely` are the shares of right ones among the first answers of that confidence. None where a group has no such query. `milliseconds` is the mean time
+    `likely` are the shares of right ones among the first answers of that confidence. `cause` is the share of those answered rightly, and with a known cause,
+    for which that cause was chosen. None where a group has no such query. `milliseconds` is the mean time
     of a look-up. `calibration_error` is the mean distance between the score of the first match and the share of right ones, over bins of the score.
     """
 
@@ -49,6 +52,7 @@ class Figures:
     answered_rightly: float | None = None
     exact: float | None = None
     likely: float | None = None
+    cause: float | None = None
     calibration_error: float | None = None
 
 
@@ -100,7 +104,8 @@ class Report:
 class _Judged:
     """One query's outcome: the rank of the first right entry (0: none among the matches), whether kb answered, and the seconds it took.
 
-    `confidence` and `score` are those of the first match, empty and 0 where there is none.
+    `confidence` and `score` are those of the first match, empty and 0 where there is none. `has_cause` says whether the right cause was chosen, None where
+    it is not known or the entry is another.
     """
 
     groups: tuple[str, ...]
@@ -110,6 +115,7 @@ class _Judged:
     seconds: float
     confidence: str
     score: float
+    has_cause: bool | None
 
 
 def read_queries(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -163,7 +169,8 @@ def evaluate(
             continue
         start = time.perf_counter()
         given = ask(query["text"])
-        outcome = _judge(query, right, kinds, given, time.perf_counter() - start)
+        seconds = time.perf_counter() - start
+        outcome = _judge(query, right, kinds, given, seconds, _has_cause(opened, query, given))
         judged.append(outcome)
         if why := _fault(outcome):
             failures.append(_failure(query, why, given))
@@ -175,10 +182,11 @@ def evaluate(
 def format_report(report: Report, *, failures: bool = False) -> str:
     """Return the report as a table for a terminal, followed by the failures when they are asked for."""
     head = ("group", "queries", "none", "recall@1", "recall@3", "MRR", "none declined", "wrongly declined")
-    rows: list[tuple[str, ...]] = [(*head, "rightly answered", "exact right", "likely right", "calibration", "ms")]
+    more = ("rightly answered", "exact right", "likely right", "cause right", "calibration", "ms")
+    rows: list[tuple[str, ...]] = [(*head, *more)]
     for name, f in report.groups.items():
         rates = (f.recall1, f.recall3, f.mrr, f.declined_none, f.declined_wrongly)
-        cells = [_rate(rate) for rate in (*rates, f.answered_rightly, f.exact, f.likely, f.calibration_error)]
+        cells = [_rate(rate) for rate in (*rates, f.answered_rightly, f.exact, f.likely, f.cause, f.calibration_error)]
         rows.append((name, str(f.answerable), str(f.none), *cells, f"{f.milliseconds:.1f}"))
     lines = _aligned(rows)
     if report.reliability:
@@ -224,13 +232,28 @@ def _summary(index: Index, slug: str) -> EntrySummary | None:
         return None
 
 
-def _judge(query: dict[str, Any], right: set[str], kinds: Sequence[str], given: Answer, seconds: float) -> _Judged:
+def _has_cause(index: Index, query: Mapping[str, Any], given: Answer) -> bool | None:
+    """Return whether the right cause was chosen, or None where it is not known or the entry is another."""
+    if not given.answered or not query.get("causes") or given.matches[0].id != query["slug"]:
+        return None
+    choice = fitting_cause(given, index.document(query["slug"]), query["text"])
+    return choice.item + 1 in query["causes"]
+
+
+def _judge(
+    query: dict[str, Any],
+    right: set[str],
+    kinds: Sequence[str],
+    given: Answer,
+    seconds: float,
+    has_cause: bool | None,
+) -> _Judged:
     rank = next((place for place, match in enumerate(given.matches, 1) if match.id in right), 0)
     groups = ["all", *(f"{key}:{query[key]}" for key in ("form", "lang", "ecosystem") if query.get(key))]
     groups += [f"kind:{kinds[0]}"] if kinds else []
     first = given.matches[0] if given.matches else None
     confidence, score = (first.confidence, first.score) if first else ("", 0.0)
-    return _Judged(tuple(groups), not right, rank, given.answered, seconds, confidence, score)
+    return _Judged(tuple(groups), not right, rank, given.answered, seconds, confidence, score, has_cause)
 
 
 def _fault(outcome: _Judged) -> str:
@@ -276,6 +299,7 @@ def _figures(judged: Sequence[_Judged]) -> Figures:
         answered_rightly=_mean(outcome.answered and outcome.rank == 1 for outcome in answerable),
         exact=_mean(outcome.rank == 1 for outcome in judged if outcome.confidence == "exact"),
         likely=_mean(outcome.rank == 1 for outcome in judged if outcome.confidence == "likely"),
+        cause=_mean(outcome.has_cause for outcome in judged if outcome.has_cause is not None),
         calibration_error=_calibration_error(_reliability(judged)),
     )
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, partial
+
 from kb.index.manager import open_index
 from kb.index.reader import Index
 from kb.search.answer import Answer, Confidence, Evidence, Match, Understood
@@ -21,6 +24,10 @@ from kb.text.languages import Lang
 from kb.text.scripts import is_chinese
 from kb.text.tracebacks import PastedError, own_frame
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kb.search.query import Query
+
 __all__ = ["best_reading", "is_settled", "lookup"]
 
 
@@ -36,11 +43,12 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
     """
     index = open_index() if index is None else index
     reading, by_message = best_reading(index, text)
+    query = cache(partial(_make_query, index, reading))  # many look-ups need none
     ties = best_ties(by_message)
-    matches = [_message_match(index, reading, match, ties) for match in _in_order(index, reading, by_message, ties)]
+    matches = [_message_match(index, reading, match, ties) for match in _in_order(index, query, by_message, ties)]
     asked = index.asked(reading.tokens)
     if not is_settled(reading, by_message) or asked not in ("", by_message[0].slug):
-        matches = _with_candidates(index, reading, matches, limit, asked)
+        matches = _with_candidates(index, reading, query, matches, limit, asked)
     if matches and reading.errors and raised_elsewhere(reading.text.text, reading.errors[0].start):
         matches = [match._replace(confidence="related") for match in matches]
     shown = _with_falling_scores(matches[:limit])
@@ -53,6 +61,7 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
         lang=lang or ("zh" if is_chinese(text) else "en"),
         record=record_answer(reading, answered=answered),
         understood=understood,
+        cause_similarities=_cause_similarities(index, query, shown[0]) if answered else (),
     )
 
 
@@ -79,14 +88,13 @@ def is_settled(reading: Reading, matches: list[MessageMatch]) -> bool:
     return explains_error or not any(error.role == "error" and error.message for error in reading.errors)
 
 
-def _in_order(index: Index, reading: Reading, matches: list[MessageMatch], ties: int) -> list[MessageMatch]:
+def _in_order(index: Index, query: Callable[[], Query], matches: list[MessageMatch], ties: int) -> list[MessageMatch]:
     """Return the matches with those that are tied with the first in the order of what else the paste shares with the entries."""
     if ties < 2:
         return matches
-    from kb.search.query import make_query
     from kb.search.ranking import rank_ties
 
-    return [*rank_ties(index, make_query(index, reading), matches[:ties]), *matches[ties:]]
+    return [*rank_ties(index, query(), matches[:ties]), *matches[ties:]]
 
 
 def _message_match(index: Index, reading: Reading, match: MessageMatch, ties: int) -> Match:
@@ -103,19 +111,20 @@ def _message_match(index: Index, reading: Reading, match: MessageMatch, ties: in
     return Match(match.slug, confidence, score, index.summary(match.slug)["title"], evidence(index, reading, match))
 
 
-def _with_candidates(index: Index, reading: Reading, matches: list[Match], limit: int, asked: str) -> list[Match]:
+def _with_candidates(
+    index: Index, reading: Reading, query: Callable[[], Query], matches: list[Match], limit: int, asked: str
+) -> list[Match]:
     """Return the matches and what the words of the paste find besides, answers before what is only related.
 
     An exact match that explains no more than a warning becomes related. A paste that is a title or alias as a whole is answered by the
     entry `asked`.
     """
-    from kb.search.query import make_query
     from kb.search.ranking import compare_entries, rank
     from kb.search.signals import answer_signals, is_foreign
     from kb.text.analyzer import as_written, spellings
 
     known = [match._replace(confidence="related") if match.confidence == "exact" else match for match in matches]
-    ranked = rank(compare_entries(index, reading, make_query(index, reading)))
+    ranked = rank(compare_entries(index, reading, query()))
     written = spellings(reading.text.text)
     if asked:
         shared = next((features.shared_terms for _, features in ranked if features.slug == asked), ())
@@ -139,6 +148,19 @@ def _with_candidates(index: Index, reading: Reading, matches: list[Match], limit
         title = index.summary(features.slug)["title"]
         added.append(Match(features.slug, confidence, round(probability(log_odds - behind), 4), title, why))
     return sorted([*known, *added], key=lambda match: match.confidence == "related")
+
+
+def _cause_similarities(index: Index, query: Callable[[], Query], match: Match) -> tuple[float, ...]:
+    """Return how similar the paste is to what each cause of the answer says, or nothing where the message names the cause."""
+    if match.evidence.template in index.summary(match.id)["causes"]:
+        return ()
+    return index.embeddings.cause_similarities(query().weights, match.id)
+
+
+def _make_query(index: Index, reading: Reading) -> Query:
+    from kb.search.query import make_query
+
+    return make_query(index, reading)
 
 
 def _understood(reading: Reading) -> Understood:

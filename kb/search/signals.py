@@ -78,7 +78,6 @@ def entry_signals(features: Features) -> dict[str, float]:
         "same_words": max(0.0, features.paraphrase_similarity - _SAME_WORDS),
         "term_similarity": features.similarity.terms,
         "meaning": features.similarity.meaning,
-        "topic": features.similarity.topic,
         "popularity": math.log1p(features.popularity),
         "is_silent": float(features.is_silent),
         "is_unshown": float(is_unshown),
@@ -107,7 +106,6 @@ def answer_signals(reading: Reading, ranked: Sequence[tuple[float, Features]]) -
         "phrase_coverage": min(best.phrase_coverage, _MAX_PHRASE_COVERAGE),
         "term_similarity": best.similarity.terms,
         "meaning": best.similarity.meaning,
-        "topic": best.similarity.topic,
         "is_first_by_bm25": float(best.bm25 == max(features.bm25 for _, features in ranked)),
         "is_first_by_phrase": float(best.phrase_coverage == max(features.phrase_coverage for _, features in ranked)),
         "is_first_by_meaning": float(

@@ -8,7 +8,7 @@ from werkzeug.wrappers import Response as BaseResponse
 from kb.corpus.entry import Entry
 from kb.record.name_history import name_history
 from kb.record.query import recorded_packages
-from kb.render.cause_choice import CauseChoice
+from kb.search.cause_choice import CauseChoice
 from webapp.answer_view import view_answer
 from webapp.blueprints.discovery import structured_data
 from webapp.caching import revalidated_page

@@ -169,8 +169,8 @@ def _annotate(log: str, lang: Any, index: Index) -> int:
 
 def _print_fix(answer: Answer, index: Index, text: str) -> None:
     """Print the program that works, of the case that fits best; the names of that case and of the others go to standard error."""
-    from kb.render.answer_text import fitting_cause
     from kb.render.entry_text import case_named
+    from kb.search.cause_choice import fitting_cause
 
     document = index.document(answer.matches[0].id)
     case = case_named(document, fitting_cause(answer, document, text).case)
@@ -185,8 +185,8 @@ def _print_fix(answer: Answer, index: Index, text: str) -> None:
 
 def _to_json(answer: Answer, index: Index, text: str) -> str:
     """Return the answer as one line of JSON; each match has its entry's answer and items. `change` is that of the reader's own line, or null."""
-    from kb.render.answer_text import fitting_cause
     from kb.render.own_line import own_line_change
+    from kb.search.cause_choice import fitting_cause
 
     fields = answer.to_dict()
     for match in fields["matches"]:

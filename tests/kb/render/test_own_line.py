@@ -9,8 +9,8 @@ import pytest
 
 from kb.index.manager import open_index
 from kb.integrations import crash_answer
-from kb.render.answer_text import fitting_cause
 from kb.render.own_line import own_line_change
+from kb.search.cause_choice import fitting_cause
 from tests.conftest import REPOSITORY
 
 WITH_EDITS = [path.stem for path in sorted(REPOSITORY.glob("entries/*/*.md")) if "\nedits:" in path.read_text("utf-8")]

@@ -1,16 +1,18 @@
-"""Which of an entry's causes fits a paste: a small score over what the paste shows, and the clue that decided.
+"""Which of an entry's causes fits a paste: by the clues that only one cause has, and by what each cause says.
 
-A message may name its cause, which then is the one. Otherwise the score adds up clues that only one cause has. A cause is claimed to fit only
-where its clues reach `MIN_SCORE` and are `MIN_LEAD` ahead of those of every other cause. Where none is, nothing is claimed, and the first cause that
-may have printed the message is chosen, which is the commonest: one whose programs did, or that has none.
+A message may name its cause, which then is the one. Otherwise each cause has a score, a sum of named signals with fitted weights: clues of several kinds,
+how similar the paste is to what the cause says, and whether its programs printed the message. The cause with the highest is chosen. It is claimed to fit only
+where that is probable and there is a clue that can be shown.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
 
+from kb.search.calibration import model
 from kb.text.languages import LANGUAGES
 from kb.text.lazy_regex import lazy_pattern
 from kb.text.scripts import is_han
@@ -18,11 +20,27 @@ from kb.text.scripts import is_han
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.documents.shapes import CaseDocument, ChangeDocument, EntryDocument
+    from kb.search.answer import Answer
 
-__all__ = ["PLACEHOLDER", "CauseChoice", "choose_case", "choose_cause"]
+__all__ = [
+    "CLAIM",
+    "CLUES",
+    "PLACEHOLDER",
+    "CauseChoice",
+    "cause_signals",
+    "choose_case",
+    "choose_cause",
+    "fitting_cause",
+    "shares",
+]
 
-MIN_SCORE = 2.0
-MIN_LEAD = 1.0
+Clue = Literal["quoted", "in_change", "version", "printed", "code", "label", "device"]
+CLUES: tuple[Clue, ...] = ("quoted", "in_change", "version", "printed", "code", "label", "device")
+"""The kinds of clues: code spans of the cause, or of the change if the message has them; torch's version; that only this cause's programs printed the message;
+words of its programs, and of the cause; its devices."""
+
+CLAIM = 0.75
+"""The probability from which a cause is claimed to fit."""
 
 _CODE_SPAN = lazy_pattern(r"``? ?(.+?) ?``?(?!`)")
 _EXCEPTION = lazy_pattern(r"[A-Z]\w*(?:Error|Exception|Warning)\b")
@@ -31,7 +49,6 @@ _DOTS = lazy_pattern(r"\s*+(?:\.\.\.|…)\s*+")
 _SOMETHING = r"[^\n]{1,200}?"
 PLACEHOLDER = lazy_pattern(r"\{[^{}]*\}")
 _IDENTIFIER = lazy_pattern(r"[A-Za-z_]\w{2,}")
-_OUTPUT_WORD = lazy_pattern(r"[A-Za-z_][\w.:]*\w")
 _LABEL_WORD = lazy_pattern(r"[a-z]{4,}")
 _SIZE = r"(?P<size>\d+(?:\.\d+)? ?(?P<unit>[KMGT]i?B)\b[^\n\d]{0,12})?"
 _DEVICE = lazy_pattern(r"\b(?:cpu|(?:cuda|mps|npu|xpu)(?::\d+)?)(?![\w:])")
@@ -56,10 +73,11 @@ _COMMON_IDENTIFIERS = frozenset(
 
 
 class _Clue(NamedTuple):
-    """A piece of the paste that speaks for a cause, and how strongly."""
+    """A piece of the paste that speaks for a cause, how it does, and how strongly beside others of its kind."""
 
     text: str
-    weight: float
+    kind: Clue
+    strength: float = 1.0
 
 
 class CauseChoice(NamedTuple):
@@ -74,8 +92,13 @@ class CauseChoice(NamedTuple):
     in_frame: bool = False
 
 
-def choose_cause(document: EntryDocument, text: str, template: str = "") -> CauseChoice:
-    """Return the cause of the entry that fits the pasted text, of which `template` is the message that matched."""
+def choose_cause(
+    document: EntryDocument, text: str, template: str = "", similarities: Sequence[float] = ()
+) -> CauseChoice:
+    """Return the cause of the entry that fits the pasted text, of which `template` is the message that matched.
+
+    `similarities` say how similar the text is to what each of the causes says; they may be unknown.
+    """
     items = document["items"]["en"]
     if not items:
         return CauseChoice(0, "")
@@ -84,19 +107,48 @@ def choose_cause(document: EntryDocument, text: str, template: str = "") -> Caus
         return CauseChoice(
             number - 1, _case_name(document, number - 1, text), _beginning(_message_lines(text, template))
         )
-    first, is_only = _first_that_prints(document, template)
-    clues: list[list[_Clue]] = [[] for _ in items]
-    if len(items) > 1 and text:
-        clues = _clues_by_item(document, text, template, first if is_only else None)
-    scores = [sum(clue.weight for clue in clues_of_item) for clues_of_item in clues]
+    clues = _clues_by_item(document, text, template)
+    scores = [model().cause(signals) for signals in _signals(document, template, clues, similarities)]
     best = scores.index(max(scores))
-    lead = scores[best] - max((score for index, score in enumerate(scores) if index != best), default=0.0)
-    if not (scores[best] >= MIN_SCORE and lead >= MIN_LEAD):
-        best, clue = first, ""
-    else:
-        clue = max(clues[best], key=lambda clue: (clue.weight, len(clue.text))).text
-    in_frame = bool(clue) and any(clue in frame for frame in _FRAME.findall(text))
-    return CauseChoice(best, _case_name(document, best, text), clue, in_frame)
+    probable = shares(scores)[best]
+    weights = model().cause.weights
+    clue = max(clues[best], key=lambda clue: (weights[clue.kind] * clue.strength, len(clue.text)), default=None)
+    shown = clue.text if clue and len(items) > 1 and probable >= CLAIM else ""
+    in_frame = bool(shown) and any(shown in frame for frame in _FRAME.findall(text))
+    return CauseChoice(best, _case_name(document, best, text), shown, in_frame)
+
+
+def fitting_cause(answer: Answer, document: EntryDocument, text: str) -> CauseChoice:
+    """Return the cause of the first match's entry that fits what was asked."""
+    return choose_cause(document, text, answer.matches[0].evidence.template, answer.cause_similarities)
+
+
+def shares(scores: Sequence[float]) -> list[float]:
+    """Return the share of the odds that each of the scores has, which are in nats."""
+    odds = [math.exp(score - max(scores)) for score in scores]
+    return [part / sum(odds) for part in odds]
+
+
+def cause_signals(
+    document: EntryDocument, text: str, template: str, similarities: Sequence[float]
+) -> list[dict[str, float]]:
+    """Return the numbers by which the causes of an entry are compared, of each cause."""
+    return _signals(document, template, _clues_by_item(document, text[-_MAX_PASTE:], template), similarities)
+
+
+def _signals(
+    document: EntryDocument, template: str, clues: Sequence[Sequence[_Clue]], similarities: Sequence[float]
+) -> list[dict[str, float]]:
+    first, _ = _first_that_prints(document, template)
+    return [
+        {kind: math.log1p(sum(clue.strength for clue in own if clue.kind == kind)) for kind in CLUES}
+        | {
+            "similarity": similarities[index] if index < len(similarities) else 0.0,
+            "is_first": float(index == first),
+            "position": float(index),
+        }
+        for index, own in enumerate(clues)
+    ]
 
 
 def _case_name(document: EntryDocument, index: int, text: str) -> str:
@@ -138,56 +190,49 @@ def _first_that_prints(document: EntryDocument, template: str) -> tuple[int, boo
     return first, printing == [first] and not unknown
 
 
-def _clues_by_item(document: EntryDocument, text: str, template: str, printing: int | None) -> list[list[_Clue]]:
+def _clues_by_item(document: EntryDocument, text: str, template: str) -> list[list[_Clue]]:
     items = document["items"]["en"]
+    clues_of_items: list[list[_Clue]] = [[] for _ in items]
+    if len(items) == 1 or not text:
+        return clues_of_items
     cases = _cases_by_item(document)
     message = _message_lines(text, template)
-    unquoted = message.replace("`", "")
-    clues_of_items: list[list[_Clue]] = [[] for _ in items]
-    if printing is not None:
-        clues_of_items[printing].append(_Clue(_beginning(message), 2.0))
+    printing, is_only = _first_that_prints(document, template)
+    if is_only:
+        clues_of_items[printing].append(_Clue(_beginning(message), "printed"))
     for index, item in enumerate(items):
         elsewhere = "\n".join(
             f"{case['repro']}{_output(case)}" for own in cases if own is not cases[index] for case in own
         )
         elsewhere += "\n".join(other["cause"] for other in items if other is not item)
-        of_cause = _quoted(item["cause"], elsewhere, document["messages"], text)
-        clues_of_items[index] += (clue._replace(weight=5.0) if clue.text in unquoted else clue for clue in of_cause)
+        clues_of_items[index] += _quoted(item["cause"], elsewhere, document["messages"], text)
         elsewhere += "\n".join(other["change"] for other in items if other is not item)
         of_change = _quoted(item["change"], elsewhere, document["messages"], message)
-        clues_of_items[index] += [clue._replace(weight=2.0) for clue in of_change]
+        clues_of_items[index] += [clue._replace(kind="in_change") for clue in of_change]
         clues_of_items[index] += _version(item, text)
     if sum(map(bool, cases)) == 1:
         cases = [[] for _ in items]  # a program tells causes apart only beside that of another cause
-    by_output = [{word for case in own for word in _OUTPUT_WORD.findall(_output(case))} for own in cases]
-    if not all(output for output, own in zip(by_output, cases, strict=True) if own):
-        by_output = [set() for _ in items]  # a word is a cause's own only if the outputs of the others are known
     by_code = [{word for case in own for word in _identifiers(case["repro"])} for own in cases]
     by_label = [_label_words(document, index) for index in range(len(items))]
     by_device = [
         {name for case in own for name in _devices(f"{case['device']} {case['repro']} {_output(case)}")}
         for own in cases
     ]
-    said = set(_OUTPUT_WORD.findall(message)) - set(_OUTPUT_WORD.findall(PLACEHOLDER.sub(" ", template)))
     asked = _identifiers(text)
-    for clues, (output, others) in zip(clues_of_items, _with_others(by_output), strict=True):
-        own = {word for word in (output & said) - others if not word.endswith(("Error", "Warning"))}
-        clues.extend(_capped((_Clue(word, 1.0 if len(word) > 3 else 0.5) for word in own), 3.0))
     for clues, (code, others) in zip(clues_of_items, _with_others(by_code), strict=True):
         own = (code & asked) - others - _COMMON_IDENTIFIERS
-        clues.extend(_capped((_Clue(word, 1.0 if _DISTINCTIVE.search(word) else 0.25) for word in own), 2.5))
+        clues.extend(_Clue(word, "code", 1.0 if _DISTINCTIVE.search(word) else 0.25) for word in sorted(own))
     in_message = set(_LABEL_WORD.findall(template.lower()))
     words_of_text = set(_LABEL_WORD.findall(text.lower()))
     for clues, (label, others) in zip(clues_of_items, _with_others(by_label), strict=True):
-        weight = 0.5 if _FRAME.search(text) else 0.75
         own = label - others - in_message
-        written = (word for word in own if word in words_of_text or (not word.isascii() and word in text))
-        clues.extend(_capped((_Clue(word, weight) for word in written), 2.25))
+        written = (word for word in sorted(own) if word in words_of_text or (not word.isascii() and word in text))
+        clues.extend(_Clue(word, "label") for word in written)
     worded = _devices(template.lower())
     devices = _devices(message) | worded
     for clues, (device, others) in zip(clues_of_items, _with_others(by_device), strict=True):
         own = (device & devices) - others
-        clues.extend(_Clue(name, 2.0 if ":" in name or name in worded else 1.0) for name in sorted(own))
+        clues.extend(_Clue(name, "device", 2.0 if ":" in name or name in worded else 1.0) for name in sorted(own))
     return clues_of_items
 
 
@@ -223,16 +268,16 @@ def _quoted(cause: str, elsewhere: str, messages: list[str], text: str) -> Itera
         unit = _UNIT.search(cause)
         if unit and match["unit"]:
             if unit.group() == match["unit"] and float(match["size"].split(match["unit"])[0]) >= 1:
-                yield _Clue(match.group(), 3.0)
+                yield _Clue(match.group(), "quoted")
         elif 2 * sum(span in message for message in messages) <= len(messages):
-            yield _Clue(span, 3.0)
+            yield _Clue(span, "quoted")
 
 
 def _version(item: ChangeDocument, text: str) -> Iterator[_Clue]:
     """Yield the torch version that the paste names, if the cause is about it."""
     for version in set(_VERSION.findall(text)):
         if re.search(rf"(?<![\d.]){re.escape(version)}(?![\d.])", item["cause"]):
-            yield _Clue(f"torch {version}", 2.0)
+            yield _Clue(f"torch {version}", "version")
 
 
 def _message_lines(text: str, template: str) -> str:
@@ -267,15 +312,3 @@ def _with_others(words: list[set[str]]) -> Iterator[tuple[set[str], set[str]]]:
     """Yield each set with the union of all the others."""
     for index, own in enumerate(words):
         yield own, set().union(*words[:index], *words[index + 1 :])
-
-
-def _capped(clues: Iterable[_Clue], most: float) -> list[_Clue]:
-    """Return the heaviest clues, as many as weigh no more than `most` together; ties in the order of their text."""
-    kept: list[_Clue] = []
-    total = 0.0
-    for clue in sorted(clues, key=lambda clue: (-clue.weight, clue.text)):
-        if total + clue.weight > most:
-            break
-        kept.append(clue)
-        total += clue.weight
-    return kept

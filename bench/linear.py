@@ -1,0 +1,47 @@
+"""Logistic regression over named signals, with scikit-learn."""
+
+import math
+from statistics import mean
+
+from kb.search.calibration import Linear
+
+STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+"""Inverse strengths of the L2 penalty that are tried, for signals that are scaled to variance 1."""
+
+_DIGITS = 5
+
+
+def fit_linear(rows, labels, strength, weights=None, *, intercept=True) -> Linear:
+    """Return logistic regression over named signals, as weights of the signals themselves."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    names = list(rows[0])
+    scaler = StandardScaler(with_mean=intercept)
+    values = scaler.fit_transform([[row[name] for name in names] for row in rows])
+    model = LogisticRegression(C=strength, fit_intercept=intercept, max_iter=5_000, tol=1e-8)
+    model.fit(values, labels, sample_weight=weights)
+    by_name = {name: float(weight) for name, weight in zip(names, model.coef_[0] / scaler.scale_, strict=True)}
+    moved = sum(model.coef_[0] * scaler.mean_ / scaler.scale_) if intercept else 0.0
+    return rounded(by_name, float(model.intercept_[0] - moved) if intercept else 0.0)
+
+
+def rounded(weights, intercept) -> Linear:
+    """Return the model with so few digits that the last bits of a sum do not matter."""
+    return Linear(
+        {name: float(f"{weight:.{_DIGITS}g}") for name, weight in weights.items()}, float(f"{intercept:.{_DIGITS}g}")
+    )
+
+
+def best_strength(losses):
+    """Return the C whose mean loss is lowest; `losses` has those of each post by C."""
+    return min(losses, key=lambda strength: mean(losses[strength]))
+
+
+def log_share(scores, right):
+    """Return the logarithm of the share of the odds that the scores at the places `right` have together; scores are in nats."""
+    return _log_sum([scores[number] for number in right]) - _log_sum(scores)
+
+
+def _log_sum(scores):
+    return max(scores) + math.log(sum(math.exp(score - max(scores)) for score in scores))
