@@ -119,9 +119,9 @@ class Embeddings:
 
 def embed(weights: Mapping[str, float], terms: Mapping[str, TermEmbedding]) -> Embedded:
     """Return the embedding of a text, of whose terms these are the weights times the inverse document frequencies."""
-    vector = [0.0] * DIMENSIONS
-    for term, weight in weights.items():
-        vector = [value + weight * part for value, part in zip(vector, terms[term].vector, strict=True)]
+    values = list(weights.values())
+    by_dimension = zip(*(terms[term].vector for term in weights), strict=True)
+    vector = [sum(map(mul, values, parts)) for parts in by_dimension] or [0.0] * DIMENSIONS
     return Embedded(_unit_weights(weights), _unit(vector))
 
 

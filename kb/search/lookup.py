@@ -61,7 +61,9 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
         lang=lang or ("zh" if is_chinese(text) else "en"),
         record=record_answer(reading, answered=answered),
         understood=understood,
-        cause_similarities=_cause_similarities(index, query, shown[0]) if answered else (),
+        cause_similarities=(
+            _cause_similarities(index, query, shown[0]) if answered and not _is_bare(reading, by_message) else ()
+        ),
     )
 
 
@@ -155,6 +157,11 @@ def _cause_similarities(index: Index, query: Callable[[], Query], match: Match) 
     if match.evidence.template in index.summary(match.id)["causes"]:
         return ()
     return index.embeddings.cause_similarities(query().weights, match.id)
+
+
+def _is_bare(reading: Reading, matches: list[MessageMatch]) -> bool:
+    """Return whether the paste is the first match's message and at most the type before it: then nothing in it tells one cause from another."""
+    return bool(matches) and matches[0].hit.start <= 1 and matches[0].hit.end == len(reading.tokens)
 
 
 def _make_query(index: Index, reading: Reading) -> Query:

@@ -80,6 +80,17 @@ def test_a_missing_mistake_is_answered_once_an_entry_has_its_name(index, queries
     assert (figures.answerable, figures.none, figures.answered_rightly, figures.declined_none) == (1, 1, 1, 0)
 
 
+def test_the_cause_counts_where_it_is_known_and_the_entry_is_right(index, queries):
+    path = queries(
+        {"text": "a", "slug": "one-entry", "causes": [1]},
+        {"text": "b", "slug": "one-entry", "causes": [2]},
+        {"text": "c", "slug": "one-entry"},
+        {"text": "d", "slug": "one-entry", "causes": [1]},
+    )
+    given = {text: (["one-entry"], True) for text in "abc"} | {"d": (["two-entry"], True)}
+    assert evaluate(path, index=index, answer=answers(given)).groups["all"].cause == 0.5
+
+
 def test_scores_are_compared_with_the_share_of_right_answers(index, queries):
     path = queries(*({"text": text, "slug": "one-entry"} for text in "abcd"))
     right, wrong = (["one-entry"], True), (["two-entry"], True)
