@@ -18,7 +18,7 @@ from webapp.highlighting import Line, difference
 from webapp.presenters import EntryView, view_entry, visible
 from webapp.snapshot import Answer, Match, Snapshot
 
-__all__ = ["AnswerView", "FrameView", "MatchView", "RecordView", "own_change", "view_answer", "with_code"]
+__all__ = ["AnswerView", "FrameView", "MatchView", "RecordView", "fitting_parts", "view_answer", "with_code"]
 
 _MAX_LINE = 400
 """Characters shown of a line of the paste."""
@@ -102,10 +102,10 @@ def view_answer(snapshot: Snapshot, answer: Answer, text: str, lang: Lang) -> An
     )
 
 
-def own_change(snapshot: Snapshot, answer: Answer, text: str) -> OwnLine | None:
-    """Return the change of the line at which the reader's program failed, or None where none is certain."""
+def fitting_parts(snapshot: Snapshot, answer: Answer, text: str) -> tuple[CauseChoice | None, OwnLine | None]:
+    """Return the cause that fits, and the change of the line at which the reader's program failed; None where there is no answer or no certain change."""
     fit = _fit(snapshot, answer, text)
-    return fit.change if fit else None
+    return (fit.choice, fit.change) if fit else (None, None)
 
 
 class _Fit(NamedTuple):

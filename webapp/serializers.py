@@ -9,7 +9,7 @@ from flask import url_for
 from kb.corpus.entry import Case, Check, Entry, Message
 from kb.render.entry_markdown import items_markdown
 from kb.text.languages import LANGUAGES, Lang
-from webapp.answer_view import own_change
+from webapp.answer_view import fitting_parts
 from webapp.snapshot import Answer, Snapshot
 
 __all__ = ["answer_document", "entry_document", "entry_summary"]
@@ -17,8 +17,8 @@ __all__ = ["answer_document", "entry_document", "entry_summary"]
 
 def answer_document(snapshot: Snapshot, answer: Answer, text: str) -> dict[str, Any]:
     """Return the answer to that text as `kb lookup --json` prints it, with the address and the guidance of each match."""
-    change = own_change(snapshot, answer, text)
-    document = answer.to_dict() | {"change": change and change._asdict()}
+    cause, change = fitting_parts(snapshot, answer, text)
+    document = answer.to_dict() | {"cause": cause and cause.to_dict(), "change": change and change._asdict()}
     for match in document["matches"]:
         match["url"] = url_for("pages.entry", slug=match["id"])
         entry = snapshot.corpus.get(match["id"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from kb.search.calibration import model
 from kb.text.languages import LANGUAGES
@@ -90,6 +90,10 @@ class CauseChoice(NamedTuple):
     case: str
     clue: str = ""
     in_frame: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choice as JSON has it: the item's number from 1."""
+        return self._asdict() | {"item": self.item + 1}
 
 
 def choose_cause(
@@ -261,7 +265,7 @@ def _quoted(cause: str, elsewhere: str, messages: list[str], text: str) -> Itera
         if not all(part in text for part in parts):
             continue  # most spans end here, before a pattern is compiled for them
         before = "" if not parts[0] else r"(?<!\w)" if _EXCEPTION.match(span) else r"(?<![\w.])"
-        after = r"(?!\w)" if parts[-1] else ""
+        after = r"(?!\w)" if re.search(r"\w$", parts[-1]) else ""
         match = re.search(_SIZE + before + _SOMETHING.join(map(re.escape, filter(None, parts))) + after, text)
         if match is None:
             continue

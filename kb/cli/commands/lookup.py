@@ -184,7 +184,10 @@ def _print_fix(answer: Answer, index: Index, text: str) -> None:
 
 
 def _to_json(answer: Answer, index: Index, text: str) -> str:
-    """Return the answer as one line of JSON; each match has its entry's answer and items. `change` is that of the reader's own line, or null."""
+    """Return the answer as one line of JSON; each match has its entry's answer and items.
+
+    `cause` says which item of the first fits, and `change` is that of the reader's own line; null where there is none.
+    """
     from kb.render.own_line import own_line_change
     from kb.search.cause_choice import fitting_cause
 
@@ -192,11 +195,12 @@ def _to_json(answer: Answer, index: Index, text: str) -> str:
     for match in fields["matches"]:
         document = index.document(match["id"])
         match.update({"answer": document["answer"], "items": document["items"]})
-    change = None
+    cause = change = None
     if answer.answered:
         document = index.document(answer.matches[0].id)
-        change = own_line_change(answer, document, fitting_cause(answer, document, text))
-    fields["change"] = change and change._asdict()
+        choice = fitting_cause(answer, document, text)
+        cause, change = choice.to_dict(), own_line_change(answer, document, choice)
+    fields |= {"cause": cause, "change": change and change._asdict()}
     return json.dumps(fields, ensure_ascii=False)
 
 

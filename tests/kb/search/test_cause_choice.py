@@ -165,6 +165,8 @@ def test_a_quoted_name_may_stand_behind_its_module_and_end_in_dots_and_backquote
     causes = document(item("The model moved"), item("`MeetError` is raised"), item("`they_...` are named"))
     assert choose_cause(causes, "acme.errors.MeetError: all").item == 1
     assert choose_cause(causes, "RuntimeError: they_all meet").item == 2
+    folder = document(item("The model moved"), item("Frames in `acme/engine/`"))
+    assert choose_cause(folder, traceback("f(x)", "RuntimeError: they meet", "/lib/acme/engine/step.py")).item == 1
     quoted = document(item("The model moved"), item("It `requires acme`"))
     assert choose_cause(quoted, "ImportError: it requires `acme` here").item == 1
 
