@@ -33,7 +33,9 @@ def make_document(entry: Entry, ledgers: Ledgers) -> EntryDocument:
         entry,
         explanations=_explanations(entry),
         items={lang: [_fill(ChangeDocument, item) for item in guidance[lang].items] for lang in LANGUAGES},
-        causes=_causes(entry),
+        causes={
+            message.text: message.cause for message in entry.messages if 0 < message.cause <= len(guidance["en"].items)
+        },
         how_to_tell={lang: guidance[lang].how_to_tell for lang in LANGUAGES},
         why={lang: guidance[lang].why for lang in LANGUAGES},
         messages=[message.text for message in entry.messages],
@@ -50,14 +52,7 @@ def make_summary(entry: Entry) -> EntrySummary:
     raised_in = {message.text: message.raised_in for message in entry.messages if message.raised_in}
     raised_below = {message.text: message.raised_below for message in entry.messages if message.raised_below}
     files = {"raised_in": raised_in, "raised_below": raised_below}
-    return _fill(
-        EntrySummary, entry, explanations=_explanations(entry), causes=_causes(entry), generic=generic, **files
-    )
-
-
-def _causes(entry: Entry) -> dict[str, int]:
-    items = len(entry.guidance["en"].items)
-    return {message.text: message.cause for message in entry.messages if 0 < message.cause <= items}
+    return _fill(EntrySummary, entry, explanations=_explanations(entry), generic=generic, **files)
 
 
 def changed_lines(before: str, after: str, context: int = 1) -> list[str]:

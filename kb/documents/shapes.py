@@ -100,7 +100,7 @@ class RelatedEntry(TypedDict):
 
 
 class EntryHead(TypedDict):
-    """What a list of entries and the page of one have in common. `causes` has the number of the item, from 1, of each message to which one item alone leads."""
+    """What a list of entries and the page of one have in common."""
 
     id: str
     topic: str
@@ -108,7 +108,6 @@ class EntryHead(TypedDict):
     title: dict[Lang, str]
     answer: dict[Lang, str]
     explanations: dict[str, dict[Lang, str]]
-    causes: dict[str, int]
     tags: list[str]
     also: list[str]
 
@@ -126,9 +125,10 @@ class EntrySummary(EntryHead):
 
 
 class EntryDocument(EntryHead):
-    """One entry as pages and terminals show it."""
+    """One entry as pages and terminals show it. `causes` has the number of the item, from 1, of each message to which one item alone leads."""
 
     items: dict[Lang, list[ChangeDocument]]
+    causes: dict[str, int]
     how_to_tell: dict[Lang, str]
     why: dict[Lang, str]
     messages: list[str]

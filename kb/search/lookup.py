@@ -54,6 +54,9 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
     shown = _with_falling_scores(matches[:limit])
     answered = bool(shown) and shown[0].confidence != "related"
     understood = None if answered else _understood(reading)
+    similarities: tuple[float, ...] = ()
+    if answered and not is_settled(reading, by_message):
+        similarities = index.embeddings.cause_similarities(query().weights, shown[0].id)
     return Answer(
         answered=answered,
         matches=() if understood and understood.is_foreign else shown,
@@ -61,9 +64,7 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
         lang=lang or ("zh" if is_chinese(text) else "en"),
         record=record_answer(reading, answered=answered),
         understood=understood,
-        cause_similarities=(
-            _cause_similarities(index, query, shown[0]) if answered and not _is_bare(reading, by_message) else ()
-        ),
+        cause_similarities=similarities,
     )
 
 
@@ -150,18 +151,6 @@ def _with_candidates(
         title = index.summary(features.slug)["title"]
         added.append(Match(features.slug, confidence, round(probability(log_odds - behind), 4), title, why))
     return sorted([*known, *added], key=lambda match: match.confidence == "related")
-
-
-def _cause_similarities(index: Index, query: Callable[[], Query], match: Match) -> tuple[float, ...]:
-    """Return how similar the paste is to what each cause of the answer says, or nothing where the message names the cause."""
-    if match.evidence.template in index.summary(match.id)["causes"]:
-        return ()
-    return index.embeddings.cause_similarities(query().weights, match.id)
-
-
-def _is_bare(reading: Reading, matches: list[MessageMatch]) -> bool:
-    """Return whether the paste is the first match's message and at most the type before it: then nothing in it tells one cause from another."""
-    return bool(matches) and matches[0].hit.start <= 1 and matches[0].hit.end == len(reading.tokens)
 
 
 def _make_query(index: Index, reading: Reading) -> Query:

@@ -14,7 +14,8 @@ def test_lookup_by_json_plain_text_and_address_gives_the_same(client, paste):
     assert [answer.status_code for answer in answers] == [200] * 3
     found = answers[0].json
     assert found["answered"] is True
-    assert set(found) == {"answered", "matches", "errors", "record", "understood", "change"}
+    assert set(found) == {"answered", "matches", "errors", "record", "understood", "cause", "change"}
+    assert 1 <= found["cause"]["item"] <= len(found["matches"][0]["items"]["en"])
     first = found["matches"][0]
     assert (first["id"], first["confidence"]) == ("linear-width-mismatch", "exact")
     guidance = {"answer", "items", "how_to_tell", "why"}
@@ -27,7 +28,7 @@ def test_lookup_of_the_unknown_is_no_error(client):
     answer = client.post("/api/v1/lookup", json={"text": "ZeppelinError: the frobnicator has no quux left"})
     assert answer.status_code == 200
     assert answer.json["answered"] is False
-    assert answer.json["change"] is None
+    assert answer.json["cause"] is answer.json["change"] is None
 
 
 def test_a_change_of_the_senders_own_line_is_part_of_the_answer(client, paste):
