@@ -45,8 +45,9 @@ class MessageMatch(NamedTuple):
 
     `error_rank` is that error's position in the order of causes, or the number of errors if the match is in none.
     `is_typed` says that the exception's name stands before the message. `is_aside` says that the match explains a warning,
-    a notice or a wrapper while the paste has an error, `is_notice` that its entry is about what is printed beside errors, and
-    `is_below` that an empty line parts it from the beginning of its error.
+    a notice or a wrapper while the paste has an error, `is_notice` that its entry is about what is printed beside errors,
+    `is_below` that an empty line parts it from the beginning of its error, and `is_placed` that the template counts only with
+    a file among the frames, which the paste has.
     """
 
     hit: TemplateHit
@@ -56,6 +57,7 @@ class MessageMatch(NamedTuple):
     is_notice: bool
     is_below: bool
     confidence: Confidence
+    is_placed: bool = False
 
     @property
     def slug(self) -> str:
@@ -74,7 +76,7 @@ class MessageMatch(NamedTuple):
         information = -sum(template.information)
         level, is_wrapper = _LEVEL[self.confidence], reports_another(template.source)
         place = self.error_rank, is_wrapper, self.is_below
-        return level, self.is_aside, is_warning, *place, information, not self.is_typed
+        return level, self.is_aside, is_warning, *place, not self.is_placed, information, not self.is_typed
 
 
 def match_messages(index: Index, reading: Reading) -> list[MessageMatch]:
@@ -87,7 +89,8 @@ def match_messages(index: Index, reading: Reading) -> list[MessageMatch]:
         if match is not None and match.confidence == "exact" and not _shows_pytorch(summary, reading, hit):
             match = match._replace(confidence="likely")
         if match is not None:
-            matches.append(match)
+            is_placed = any(hit.template.source in summary[files] for files in ("raised_in", "raised_below"))
+            matches.append(match._replace(is_placed=is_placed))
     kept = sorted(_without_covered(matches), key=_total_order)
     best: dict[str, MessageMatch] = {}
     for match in sorted(

@@ -13,6 +13,7 @@ from kb.search.lookup import lookup
 from kb.text.languages import LANGUAGES
 from kb.text.software import FRAMEWORKS, OTHERS, names
 from tests.kb.entries_to_find import write_entry
+from tests.kb.pastes import traceback_of
 
 SHAPES = "RuntimeError: first and second shapes cannot be combined ({first:shape} and {second:shape})"
 
@@ -447,3 +448,16 @@ def test_of_two_alike_templates_the_one_that_fixes_more_letters_wins(published):
     for module in ("func", "accelerator", "made_up", "distributed.made_up"):
         answer = lookup(f"ModuleNotFoundError: No module named 'torch.{module}'", index=published)
         assert ids(answer)[0] == ("renamed-or-removed-api", "exact")
+
+
+def test_a_message_that_is_tied_to_a_file_comes_before_a_more_literal_one(tmp_path):
+    write_entry(
+        tmp_path / "entries", "any-box", messages=["AttributeError: 'Box' object has no attribute '{name:name}'"]
+    )
+    tied = {"text": "AttributeError: '{kind:name}' object has no attribute 'lid'", "raised_below": "torch/made/up.py"}
+    write_entry(tmp_path / "entries", "closed-box", messages=[tied])
+    opened = open_index([tmp_path / "entries"], cache=tmp_path / "cache")
+    message = "AttributeError: 'Box' object has no attribute 'lid'"
+    below = lookup(traceback_of(message, raised_in="torch/made/up.py"), index=opened)
+    assert [match.id for match in below.matches] == ["closed-box", "any-box"]
+    assert [match.id for match in lookup(traceback_of(message), index=opened).matches] == ["any-box"]
