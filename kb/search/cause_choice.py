@@ -34,10 +34,10 @@ __all__ = [
     "shares",
 ]
 
-Clue = Literal["quoted", "in_change", "version", "printed", "code", "label", "device"]
-CLUES: tuple[Clue, ...] = ("quoted", "in_change", "version", "printed", "code", "label", "device")
-"""The kinds of clues: code spans of the cause, or of the change if the message has them; torch's version; that only this cause's programs printed the message;
-words of its programs, and of the cause; its devices."""
+Clue = Literal["quoted", "in_change", "printed", "code", "label", "device"]
+CLUES: tuple[Clue, ...] = ("quoted", "in_change", "printed", "code", "label", "device")
+"""The kinds of clues: code spans of the cause and the version of torch that it names; code spans of the change that the message has; that only this cause's
+programs printed the message; words of its programs, and of the cause; its devices."""
 
 CLAIM = 0.75
 """The probability from which a cause is claimed to fit."""
@@ -204,8 +204,9 @@ def _clues_by_item(document: EntryDocument, text: str, template: str) -> list[li
     printing, is_only = _first_that_prints(document, template)
     if is_only:
         clues_of_items[printing].append(_Clue(_beginning(message), "printed"))
+    topic = document["id"].replace("-", "\n") + "\n"  # its words are in most pastes
     for index, item in enumerate(items):
-        elsewhere = "\n".join(
+        elsewhere = topic + "\n".join(
             f"{case['repro']}{_output(case)}" for own in cases if own is not cases[index] for case in own
         )
         elsewhere += "\n".join(other["cause"] for other in items if other is not item)
@@ -281,7 +282,7 @@ def _version(item: ChangeDocument, text: str) -> Iterator[_Clue]:
     """Yield the torch version that the paste names, if the cause is about it."""
     for version in set(_VERSION.findall(text)):
         if re.search(rf"(?<![\d.]){re.escape(version)}(?![\d.])", item["cause"]):
-            yield _Clue(f"torch {version}", "version")
+            yield _Clue(f"torch {version}", "quoted")
 
 
 def _message_lines(text: str, template: str) -> str:

@@ -25,7 +25,13 @@ def item(cause, *names):
 
 def document(*items, cases=(), messages=("RuntimeError: {device:device} and {other:device} meet",), causes=()):
     items = {"en": list(items), "zh": list(items)}
-    return {"items": items, "cases": list(cases), "messages": list(messages), "causes": dict(causes)}
+    return {
+        "id": "devices-differ",
+        "items": items,
+        "cases": list(cases),
+        "messages": list(messages),
+        "causes": dict(causes),
+    }
 
 
 TWO = document(
@@ -80,6 +86,11 @@ def test_quoted_code_of_most_wordings_or_of_other_programs_tells_nothing():
     assert choose_cause(reserved, "2 MiB reserved but unallocated").clue == ""
 
 
+def test_a_name_of_the_entry_itself_tells_nothing():
+    causes = document(item("It hangs"), item("It hangs with `devices` too"), item("Another"))
+    assert choose_cause(causes, "my devices stop") == CauseChoice(0, "")
+
+
 def test_the_words_of_the_only_program_tell_nothing():
     program = case("no-toolkit", "extension = CUDAExtension(name, sources)\next_modules = [extension]\n")
     pasted = traceback("extension = CUDAExtension(name, sources, ext_modules)", "RuntimeError: they meet")
@@ -115,6 +126,7 @@ def test_what_a_text_is_similar_to_decides_where_nothing_else_does():
 
 def test_words_of_a_question_choose_in_both_languages():
     causes = {
+        "id": "last-batch",
         "items": {
             "en": [item("You predict alone"), item("The crash comes with the last batch of an epoch")],
             "zh": [item("只预测一个样本"), item("最后一个批次时报错")],
