@@ -38,6 +38,9 @@ _PYTORCH = lazy_pattern(
 )
 """What shows, in an error, its frame or its code, that PyTorch raised it; `acme_torch_utils` does not."""
 
+_PRINTED_VALUE = lazy_pattern(r"torch\.(?:Size\(\[[\d, ]*+\]\)|[a-z]++\d++)")
+"""A size or a dtype as anybody's message prints it: it does not show who raised the error."""
+
 
 class Features(NamedTuple):
     """What an entry shares with a paste.
@@ -142,4 +145,4 @@ def _raised_by_pytorch(reading: Reading, error: ErrorSpan) -> bool:
     """Tell whether the error, or the frame or code just above it, names PyTorch."""
     lines = reading.text.text[: error.start].rstrip().rsplit("\n", 3)[-3:]
     above = [line for line in lines if line.strip("^~ ")][-2:]
-    return bool(_PYTORCH.search(" ".join([*above, error.type, error.message])))
+    return bool(_PYTORCH.search(_PRINTED_VALUE.sub(" ", " ".join([*above, error.type, error.message]))))

@@ -461,3 +461,11 @@ def test_a_message_that_is_tied_to_a_file_comes_before_a_more_literal_one(tmp_pa
     below = lookup(traceback_of(message, raised_in="torch/made/up.py"), index=opened)
     assert [match.id for match in below.matches] == ["closed-box", "any-box"]
     assert [match.id for match in lookup(traceback_of(message), index=opened).matches] == ["any-box"]
+
+
+def test_a_size_that_an_assert_prints_is_no_message_of_pytorchs():
+    line = "assert model(image).shape == image.shape, model(image).shape"
+    answer = public_lookup(
+        f'Traceback (most recent call last):\n  File "train.py", line 8, in <module>\n    {line}\nAssertionError: torch.Size([1, 1, 52, 52])'
+    )
+    assert not answer.answered
