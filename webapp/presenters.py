@@ -173,7 +173,7 @@ def view_entry(snapshot: Snapshot, entry: Entry, lang: Lang, choice: CauseChoice
         heading=message_title(entry, lang),
         answer=answer,
         summary=answer.striptags(),
-        causes=sorted(causes, key=lambda cause: not cause.clue),
+        causes=sorted(causes, key=lambda cause: not cause.chosen),
         other_cases=[view_case(snapshot, case) for case in entry.cases if case.name not in named],
         how_to_tell=_prose(guidance.how_to_tell),
         checks=[_view_check(snapshot, check) for check in entry.checks],
