@@ -91,19 +91,25 @@ def learn(lesson):
     vectors = torch.randn(len(column), DIMENSIONS, requires_grad=True)
     optimizer = torch.optim.Adam([vectors], lr=_LEARNING_RATE)
 
-    def sums(texts):
+    def bag(texts):
         columns = [column[term] for weights in texts for term in weights]
         starts = [0]
         for weights in texts:
             starts.append(starts[-1] + len(weights))
         values = torch.tensor([weight for weights in texts for weight in weights.values()])
         columns, starts = (torch.tensor(numbers, dtype=torch.long) for numbers in (columns, starts[:-1]))
+        return columns, starts, values
+
+    def sums(columns, starts, values):
         return embedding_bag(columns, vectors, starts, per_sample_weights=values, mode="sum")
+
+    all_entries, all_causes = bag(lesson.entries), bag(lesson.causes)
+    entry_of = torch.tensor(lesson.entry_of_cause)
 
     def entry_loss(batch, query):
         right = torch.tensor([question.entry for question in batch])
-        entries = sums(lesson.entries)
-        rest = normalize(entries[right] - sums([question.itself for question in batch]), dim=1)
+        entries = sums(*all_entries)
+        rest = normalize(entries[right] - sums(*bag([question.itself for question in batch])), dim=1)
         cosines = (query @ normalize(entries, dim=1).T).scatter(1, right[:, None], (query * rest).sum(1, keepdim=True))
         return cross_entropy(_SHARPNESS * cosines, right)
 
@@ -112,8 +118,7 @@ def learn(lesson):
         if not known:
             return 0.0
         right = torch.tensor([batch[number].cause for number in known])
-        cosines = query[known] @ normalize(sums(lesson.causes), dim=1).T
-        entry_of = torch.tensor(lesson.entry_of_cause)
+        cosines = query[known] @ normalize(sums(*all_causes), dim=1).T
         is_other_entry = entry_of[None, :] != entry_of[right][:, None]
         return cross_entropy((_SHARPNESS * cosines).masked_fill(is_other_entry, -math.inf), right)
 
@@ -123,7 +128,7 @@ def learn(lesson):
         total = 0.0
         for at in range(0, len(questions), _BATCH):
             batch = questions[at : at + _BATCH]
-            query = normalize(sums([_without_some(question.weights, chance) for question in batch]), dim=1)
+            query = normalize(sums(*bag([_without_some(question.weights, chance) for question in batch])), dim=1)
             loss = entry_loss(batch, query) + cause_loss(batch, query)
             optimizer.zero_grad()
             loss.backward()

@@ -15,7 +15,7 @@ from statistics import mean, pstdev
 from typing import NamedTuple
 
 from bench.fit_cause import choose_cause_weights, read_causes
-from bench.linear import STRENGTHS, best_strength, fit_linear, log_share
+from bench.linear import STRENGTHS, best_strength, fit_linear, fit_order, log_share
 from bench.posts import CHOOSE, FIT, catalogue_halves
 from kb.corpus.loader import load
 from kb.index.manager import open_index
@@ -146,18 +146,12 @@ def made_posts(index, count) -> list[Post]:
 
 def fit_ranking(posts, strength) -> Linear:
     """Return the score by which the right entry differs from each wrong one: logistic regression over differences of signals, each post counting once."""
-    rows, labels, weights = [], [], []
+    groups = []
     for post in posts:
-        signals = {features.slug: entry_signals(features) for features in post.compared}
-        right = [signals[slug] for slug in sorted(signals) if slug in post.right]
-        wrong = [signals[slug] for slug in sorted(signals) if slug not in post.right]
-        for better in right:
-            for worse in wrong:
-                difference = {name: better[name] - worse[name] for name in better}
-                rows += [difference, {name: -value for name, value in difference.items()}]
-                labels += [True, False]
-                weights += [post.weight / (len(right) * len(wrong))] * 2
-    return fit_linear(rows, labels, strength, weights, intercept=False)
+        compared = sorted(post.compared, key=lambda features: features.slug)
+        right = [number for number, features in enumerate(compared) if features.slug in post.right]
+        groups.append(([entry_signals(features) for features in compared], right, post.weight))
+    return fit_order(groups, strength)
 
 
 def answer_rows(posts, ranking):

@@ -3,7 +3,7 @@
 from statistics import mean
 from typing import NamedTuple
 
-from bench.linear import STRENGTHS, best_strength, fit_linear, log_share
+from bench.linear import STRENGTHS, best_strength, fit_order, log_share
 from kb.search.cause_choice import CLAIM, cause_signals, shares
 from kb.search.lookup import best_reading, is_settled
 from kb.search.query import make_query
@@ -28,7 +28,7 @@ def read_causes(index, queries) -> list[Caused]:
         if template not in document["causes"]:
             similarities = ()
             if not is_settled(reading, matches):
-                similarities = index.embeddings.cause_similarities(make_query(index, reading).weights, slug)
+                similarities = index.embeddings.cause_similarities(make_query(index, reading).embedded, slug)
             rows = cause_signals(document, query["text"], template, similarities)
             posts.append(Caused(rows, [number - 1 for number in query["causes"]]))
     return posts
@@ -36,16 +36,7 @@ def read_causes(index, queries) -> list[Caused]:
 
 def fit_cause(posts, strength):
     """Return the score by which the right cause differs from each other one; each post counts once."""
-    rows, labels, weights = [], [], []
-    for post in posts:
-        wrong = [number for number in range(len(post.rows)) if number not in post.right]
-        for better in post.right:
-            for worse in wrong:
-                difference = {name: value - post.rows[worse][name] for name, value in post.rows[better].items()}
-                rows += [difference, {name: -value for name, value in difference.items()}]
-                labels += [True, False]
-                weights += [1 / (len(post.right) * len(wrong))] * 2
-    return fit_linear(rows, labels, strength, weights, intercept=False)
+    return fit_order([(post.rows, post.right, 1.0) for post in posts], strength)
 
 
 def choose_cause_weights(fitted, held):

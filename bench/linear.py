@@ -26,6 +26,23 @@ def fit_linear(rows, labels, strength, weights=None, *, intercept=True) -> Linea
     return rounded(by_name, float(model.intercept_[0] - moved) if intercept else 0.0)
 
 
+def fit_order(groups, strength) -> Linear:
+    """Return the score by which a right row differs from each wrong one: logistic regression over differences of signals.
+
+    A group is a list of rows, the numbers of the right ones, and what the group counts, which its pairs share.
+    """
+    rows, labels, weights = [], [], []
+    for signals, right, weight in groups:
+        wrong = [number for number in range(len(signals)) if number not in right]
+        for better in right:
+            for worse in wrong:
+                difference = {name: value - signals[worse][name] for name, value in signals[better].items()}
+                rows += [difference, {name: -value for name, value in difference.items()}]
+                labels += [True, False]
+                weights += [weight / (len(right) * len(wrong))] * 2
+    return fit_linear(rows, labels, strength, weights, intercept=False)
+
+
 def rounded(weights, intercept) -> Linear:
     """Return the model with so few digits that the last bits of a sum do not matter."""
     return Linear(

@@ -106,11 +106,10 @@ class Embeddings:
         row = self._store.get("term_embeddings", term)
         return TermEmbedding(row[0], _read_vector(row[1])) if row else None
 
-    def cause_similarities(self, weights: Mapping[str, float], slug: str) -> tuple[float, ...]:
-        """Return the cosine of the vectors of a query, of whose terms these are the weights, and of each of the entry's causes."""
-        query = self.embed(weights).vector
+    def cause_similarities(self, query: Embedded, slug: str) -> tuple[float, ...]:
+        """Return the cosine of the vectors of a query and of each of the entry's causes."""
         vectors = self._store.get("entry_embeddings", slug)[2]
-        return tuple(_cosine(query, _scaled(vector)) for vector in vectors)
+        return tuple(_cosine(query.vector, _scaled(vector)) for vector in vectors)
 
     def _read_entry(self, slug: str) -> Embedded:
         weights, vector, _ = self._store.get("entry_embeddings", slug)

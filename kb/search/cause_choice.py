@@ -117,7 +117,7 @@ def choose_cause(
     probable = shares(scores)[best]
     weights = model().cause.weights
     clue = max(clues[best], key=lambda clue: (weights[clue.kind] * clue.strength, len(clue.text)), default=None)
-    shown = clue.text if clue and len(items) > 1 and probable >= CLAIM else ""
+    shown = clue.text if clue and probable >= CLAIM else ""
     in_frame = bool(shown) and any(shown in frame for frame in _FRAME.findall(text))
     return CauseChoice(best, _case_name(document, best, text), shown, in_frame)
 

@@ -56,7 +56,7 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
     understood = None if answered else _understood(reading)
     similarities: tuple[float, ...] = ()
     if answered and not is_settled(reading, by_message):
-        similarities = index.embeddings.cause_similarities(query().weights, shown[0].id)
+        similarities = index.embeddings.cause_similarities(query().embedded, shown[0].id)
     return Answer(
         answered=answered,
         matches=() if understood and understood.is_foreign else shown,

@@ -13,6 +13,10 @@ from kb.text.analyzer import called_functions, terms
 from kb.text.chinese import has_chinese
 from kb.text.tracebacks import ErrorSpan
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kb.index.embeddings import Embedded
+
 __all__ = ["Query", "make_query"]
 
 ZONE_WEIGHTS = {"error": 1.5, "other": 0.5, "prose": 1.0, "code": 0.15, "example": 0.7, "trace": 0.5}
@@ -57,6 +61,11 @@ class Query:
         """Weight of each term times its inverse document frequency, in nats."""
         idf = self._index.vectors.idf
         return {term: weight * idf(term) for term, weight in self.weights.items()}
+
+    @cached_property
+    def embedded(self) -> Embedded:
+        """The embedding by which the paste is compared with entries and causes."""
+        return self._index.embeddings.embed(self.weights)
 
 
 def make_query(index: Index, reading: Reading) -> Query:

@@ -67,7 +67,7 @@ class _Comparison:
         self._importance = query.importance
         self._squared = {term: weight * index.vectors.idf(term) for term, weight in query.importance.items()}
         self._by_importance = sorted(query.importance, key=lambda term: -query.importance[term])
-        self._embedded = index.embeddings.embed(query.weights)
+        self._embedded = query.embedded
         self._length = math.hypot(*query.importance.values())
         self._total = sum(query.importance.values())
         cause = reading.root_cause()
