@@ -67,7 +67,7 @@ _STOP_WORDS = frozenset(
     "several says shows some such than that their them then there they this when where which while with without your".split()
 )
 _COMMON_IDENTIFIERS = frozenset(
-    "args batch call_impl data device forward get_item import input inputs kwargs labels line loss main model models module "
+    "args backward batch call_impl data device forward get_item import input inputs kwargs labels line loss main model models module "
     "modules optimizer output outputs result return self step tensor the torch train training wrapped_call_impl".split()
 )
 
@@ -230,7 +230,7 @@ def _clues_by_item(document: EntryDocument, text: str, template: str) -> list[li
     in_message = set(_LABEL_WORD.findall(template.lower()))
     words_of_text = set(_LABEL_WORD.findall(text.lower()))
     for clues, (label, others) in zip(clues_of_items, _with_others(by_label), strict=True):
-        own = label - others - in_message
+        own = label - others - in_message - _COMMON_IDENTIFIERS
         written = (word for word in sorted(own) if word in words_of_text or (not word.isascii() and word in text))
         clues.extend(_Clue(word, "label") for word in written)
     worded = _devices(template.lower())

@@ -24,7 +24,7 @@ _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def table_lines(run: Run, corpus: Corpus) -> Iterator[str]:
-    """Yield a row per topic: how many cases and checks passed, failed and were not run here; then the sums and the reasons."""
+    """Yield a row per topic: how many cases and checks passed, failed and were not run here; then the sums, the reasons and the names."""
     counts: dict[str, Counter[str]] = {}
     for verdict in run.verdicts:
         counts.setdefault(corpus.entries[verdict.subject.entry].topic, Counter())[verdict.outcome] += 1
@@ -37,6 +37,12 @@ def table_lines(run: Run, corpus: Corpus) -> Iterator[str]:
     reasons = Counter(verdict.reason for verdict in run.verdicts if verdict.reason)
     if reasons:
         yield "not run here: " + ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+    if again := [
+        verdict.subject.id for verdict in run.verdicts if verdict.attempts > 1 and verdict.outcome == "passed"
+    ]:
+        yield "failed, then passed alone: " + ", ".join(again)
+    if failed := [verdict.subject.id for verdict in run.verdicts if verdict.outcome == "failed"]:
+        yield "failed: " + ", ".join(failed)
 
 
 def failure_lines(verdict: Verdict, path: str) -> Iterator[str]:

@@ -35,7 +35,7 @@ class Verdict:
     """How a case or a check came out.
 
     `faults` say what is wrong, `reason` says why it was not run here, `outcomes` say by role how its programs ended, and
-    `environment` says where they ran.
+    `environment` says where they ran. `attempts` is 2 where it failed beside others and then ran again alone.
     """
 
     subject: Runnable
@@ -44,6 +44,7 @@ class Verdict:
     reason: str = ""
     outcomes: Mapping[Role, sandbox.Outcome] = field(default_factory=dict)
     environment: Environment | None = None
+    attempts: int = 1
 
     @property
     def seconds(self) -> float:

@@ -32,6 +32,9 @@ __all__ = ["Environment", "Run", "RunOptions", "Verdict", "select", "verify"]
 _PRELOAD: dict[Isolation, tuple[str, ...]] = {"entry": ("torch",), "corpus": ("torch", "torch._dynamo")}
 """Every optimizer imports torch._dynamo, which takes as long as torch itself: one worker for all imports it once."""
 
+_MAX_RETRIED = 10
+"""Failures that are run again. More than these are no accident."""
+
 _RANDOM = random.SystemRandom()
 
 _GPU_PROBE = """
@@ -81,6 +84,7 @@ def verify(
 ) -> Run:
     """Run and judge every case and check that this device can run; `on_verdict` is called with each verdict as it is known.
 
+    With isolation "corpus" the few that failed run once more, alone: programs that share a machine can starve each other. The second verdict counts.
     Setting `cancel` stops the run, as the first failure does with `fail_fast`. Raises `sandbox.BackendUnavailable` when that sandbox does not work here.
     """
     session = _Session(corpus, index, options, cancel or threading.Event(), on_verdict)
@@ -94,6 +98,8 @@ def verify(
             runnable.append(subject)
     jobs = [make_job(corpus.entries[subject.entry], subject, options.isolation) for subject in runnable]
     environment = session.run(jobs)
+    if options.isolation == "corpus":
+        session.run_failed_again(jobs)
     verdicts = tuple(session.verdicts[subject.id] for subject in subjects if subject.id in session.verdicts)
     return Run(verdicts, environment, complete=len(verdicts) == len(subjects))
 
@@ -187,7 +193,10 @@ class _Session:
         return sandbox.choose(self._options.backend, sandbox.Options(runtime=self._options.runtime)).name
 
     def report(self, verdict: Verdict) -> None:
-        """Keep a verdict and pass it on."""
+        """Keep a verdict; pass it on if it is the first of its case or check."""
+        if verdict.subject.id in self.verdicts:
+            self.verdicts[verdict.subject.id] = replace(verdict, attempts=2)
+            return
         self.verdicts[verdict.subject.id] = verdict
         self._on_verdict(verdict)
         if self._options.fail_fast and verdict.outcome == "failed":
@@ -203,6 +212,18 @@ class _Session:
         environments = [verdict.environment for verdict in self.verdicts.values() if verdict.environment]
         packages = {name: version for place in environments for name, version in place.packages.items()}
         return replace(environments[0], packages=dict(sorted(packages.items()))) if environments else None
+
+    def run_failed_again(self, jobs: Sequence[Job]) -> None:
+        """Run the jobs that failed once more, one after another, unless there are many of them."""
+        failed = [
+            job
+            for job in jobs
+            if (known := self.verdicts.get(job.subject.id)) is not None and known.outcome == "failed"
+        ]
+        if len(failed) > _MAX_RETRIED:
+            return
+        for job in failed:
+            self._run_in([job])
 
     def _run_in(self, jobs: Sequence[Job]) -> None:
         """Run all programs of these jobs, which share a place, and judge each case or check when its last one has ended.

@@ -33,6 +33,14 @@ def test_a_table_of_topics_with_reasons(run_of):
     assert lines[-1] == "not run here: 1 needs cuda"
 
 
+def test_the_end_of_a_log_names_what_failed(run_of):
+    run, corpus = run_of((("failed", ((3, "no"),)), {}), (("passed",), {"attempts": 2}), (("failed",), {"attempts": 2}))
+    assert list(table_lines(run, corpus))[-2:] == [
+        "failed, then passed alone: add-two/sizes",
+        "failed: add-two/sizes, add-two/sizes",
+    ]
+
+
 def test_a_junit_file_can_be_read_whatever_was_printed(run_of, tmp_path):
     outcome = failed(raised(message=ODD), stderr=ODD, stdout=ODD)
     run, _ = run_of(

@@ -66,6 +66,13 @@ def test_what_only_looks_like_a_pass_fails(proved, programs, said):
     assert said in faults(verdict)
 
 
+def test_what_failed_beside_others_runs_once_more_alone(proved, tmp_path):
+    mark = tmp_path / "was here"
+    once = f"from pathlib import Path\nmark = Path({str(mark)!r})\nhere = mark.exists()\nmark.touch()\nassert here\n"
+    done, verdict = proved("corpus", fix=once + FIX)
+    assert (verdict.outcome, verdict.attempts, len(done.verdicts)) == ("passed", 2, 1)
+
+
 def test_a_silent_case_passes_when_its_failing_assert_holds_in_the_fix(proved):
     _, verdict = proved(repro=SILENT_REPRO, kind="silent")
     assert (verdict.outcome, verdict.faults) == ("passed", ())
