@@ -36,14 +36,17 @@ class Reading(NamedTuple):
         """Return the position, in the order of causes, of the error whose text contains a match; their number if none does.
 
         `begin` and `end` are the offsets of the match's first and last token. A line of source code that raises an error, as
-        a traceback shows it, belongs to no error; a match that begins there is where it ends.
+        a traceback shows it, belongs to no error. A match that begins there or in a frame is where it ends.
         """
-        at = end if self._is_raising(begin) else begin
+        at = end if self._is_raising(begin) or self._starts_line(begin, 'File "') else begin
         before = [(error.start, rank) for rank, error in enumerate(self.errors) if error.start <= at]
         return max(before)[1] if before and not self._is_raising(at) else len(self.errors)
 
     def _is_raising(self, offset: int) -> bool:
-        return self.text.text.startswith("raise ", _line_start(self.text.text, offset))
+        return self._starts_line(offset, "raise ")
+
+    def _starts_line(self, offset: int, start: str) -> bool:
+        return self.text.text.startswith(start, _line_start(self.text.text, offset))
 
     def root_cause(self) -> ErrorSpan | None:
         """Return the first error, or the first warning if there is no error."""

@@ -72,6 +72,28 @@ def test_code_that_a_cause_quotes_decides_and_is_seen_in_the_traceback():
     assert choice == CauseChoice(1, "", "optimizer.step()", in_frame=True)
 
 
+def test_a_name_that_the_message_fills_in_speaks_for_the_cause_that_quotes_or_runs_it():
+    wording = "AttributeError: module 'torch' has no attribute '{attribute:name}'"
+    of_changes = document(
+        item("A library asks for it", "new"), item("Old code"), cases=[case("new", "torch.func\n")], messages=[wording]
+    )
+    of_changes["items"]["en"][1]["change"] = "`torch.symeig(A)` is `torch.linalg.eigh(A)`."
+    asked = "AttributeError: module 'torch' has no attribute 'symeig'"
+    assert choose_cause(of_changes, asked, wording).item == 1
+    of_programs = document(
+        item("A library asks for it", "new"),
+        item("Old code", "old"),
+        cases=[case("new", "torch.func\n"), case("old", "torch.symeig(A)\n")],
+        messages=[wording],
+    )
+    assert choose_cause(of_programs, asked, wording).item == 1
+
+
+def test_words_of_any_training_loop_tell_no_cause_apart():
+    causes = document(item("It was overwritten"), item("A step ran before the second backward"))
+    assert choose_cause(causes, traceback("loss.backward()", "RuntimeError: they meet")).item == 0
+
+
 def test_quoted_code_of_most_wordings_or_of_other_programs_tells_nothing():
     causes = document(
         item("`torch.load` is old"),
@@ -156,7 +178,7 @@ def test_a_message_that_a_cause_quotes_in_part_or_in_its_change_decides():
     )
     assert choose_cause(causes, "RuntimeError: they meet twice").item == 1
     assert choose_cause(causes, "RuntimeError: they meet alone").item == 2
-    assert choose_cause(causes, traceback("meet alone", "RuntimeError: they are lost")).item == 0
+    assert choose_cause(causes, traceback("meet alone", "RuntimeError: we are lost")).item == 0
 
 
 def test_the_cause_whose_program_printed_the_message_is_chosen():

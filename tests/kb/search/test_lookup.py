@@ -469,3 +469,12 @@ def test_a_size_that_an_assert_prints_is_no_message_of_pytorchs():
         f'Traceback (most recent call last):\n  File "train.py", line 8, in <module>\n    {line}\nAssertionError: torch.Size([1, 1, 52, 52])'
     )
     assert not answer.answered
+
+
+def test_a_warning_above_the_traceback_does_not_take_a_message_that_begins_in_its_frames(tmp_path):
+    wording = "line {int}, in {function:name} model.load({file:name}[{asked:name}]) KeyError: {missing:name}"
+    write_entry(tmp_path / "entries", "no-such-part", messages=[wording])
+    opened = open_index([tmp_path / "entries"], cache=tmp_path / "cache")
+    warning = "train.py:7: FutureWarning: the default of load will change.\n  saved = load(path)\n"
+    traceback = "Traceback (most recent call last):\n  File \"train.py\", line 8, in <module>\n    model.load(saved['net'])\nKeyError: 'net'"
+    assert ids(lookup(warning + traceback, index=opened)) == [("no-such-part", "exact")]
