@@ -16,7 +16,7 @@ from kb.text.frames import traceback_files
 from kb.text.lazy_regex import lazy_pattern
 from kb.text.software import BUILT_ON_PYTORCH, names_pytorch
 from kb.text.tracebacks import ErrorSpan
-from kb.text.wrappers import reports_another
+from kb.text.wrappers import is_wrapper, reports_another
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ class MessageMatch(NamedTuple):
     `error_rank` is that error's position in the order of causes, or the number of errors if the match is in none.
     `is_typed` says that the exception's name stands before the message. `is_aside` says that the match explains a warning,
     a notice or a wrapper while the paste has an error, `is_notice` that its entry is about what is printed beside errors,
-    `is_below` that an empty line parts it from the beginning of its error, and `is_placed` that the template counts only with
-    a file among the frames, which the paste has.
+    `reports_shown` that the message only reports an error that the paste shows, `is_below` that an empty line parts the match
+    from the beginning of its error, and `is_placed` that the template counts only with a file among the frames, which the paste has.
     """
 
     hit: TemplateHit
@@ -55,6 +55,7 @@ class MessageMatch(NamedTuple):
     is_typed: bool
     is_aside: bool
     is_notice: bool
+    reports_shown: bool
     is_below: bool
     confidence: Confidence
     is_placed: bool = False
@@ -74,9 +75,18 @@ class MessageMatch(NamedTuple):
         template = self.hit.template
         is_warning = (self.is_notice or template.type.endswith("Warning")) + (template.type in _DEPRECATIONS)
         information = -sum(template.information)
-        level, is_wrapper = _LEVEL[self.confidence], reports_another(template.source)
-        place = self.error_rank, is_wrapper, self.is_below
-        return level, self.is_aside, is_warning, *place, not self.is_placed, information, not self.is_typed
+        level = _LEVEL["likely"] + 0.5 if self.reports_shown else _LEVEL[self.confidence]
+        place = self.error_rank, reports_another(template.source), self.is_below
+        return (
+            self.confidence == "related",
+            self.is_aside,
+            level,
+            is_warning,
+            *place,
+            not self.is_placed,
+            information,
+            not self.is_typed,
+        )
 
 
 def match_messages(index: Index, reading: Reading) -> list[MessageMatch]:
@@ -159,9 +169,11 @@ def _judge(hit: TemplateHit, reading: Reading, *, is_notice: bool) -> MessageMat
     if confidence is None:
         return None
     causes = sum(error.role == "error" for error in errors)
-    is_aside = causes <= rank < len(errors) or (rank >= len(errors) and (is_notice or reports_another(template.source)))
+    reports = reports_another(template.source)
+    is_aside = causes <= rank and (rank < len(errors) or is_notice or reports)
+    reports_shown = reports and not all(map(is_wrapper, errors[:causes]))
     is_below = error is not None and "\n\n" in reading.text.text[error.start : tokens[hit.start].start]
-    return MessageMatch(hit, rank, is_typed, bool(causes) and is_aside, is_notice, is_below, confidence)
+    return MessageMatch(hit, rank, is_typed, bool(causes) and is_aside, is_notice, reports_shown, is_below, confidence)
 
 
 def _confidence(hit: TemplateHit, *, is_typed: bool, is_at_end: bool) -> Confidence | None:

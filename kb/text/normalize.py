@@ -60,7 +60,9 @@ _PREFIX = lazy_pattern(
     r"|\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?"
     r"|[EWIF]\d{4} \d\d:\d\d:\d\d[.\d]*+ {1,9}\d++ [^\s\]]{1,80}+\]"
     rf"|(?:\[{_LEVEL}\]|{_LEVEL}(?=\s[-:|])|{_LEVEL}:\w{{1,30}}:(?=\s?\S))\s?[-:|]?"
+    rf"|(?:- [\w.]{{1,60}} - {_LEVEL}|\[[\w.]{{1,60}}\]\[{_LEVEL}\]) -"
     rf"|torch[\w.]{{0,80}}: \[{_LEVEL}\]"
+    r"|(?P<service>[A-Za-z][\w.-]{0,40}[-_]\d{1,3}) {1,20}\|"
     rf"|{_LEVEL} \d\d-\d\d \d\d:\d\d:\d\d \[[^\]\n]{{1,80}}:\d{{1,6}}\]"
     r"|E(?=\s{3})"
     r"|[-|│┃║╎]\s|│"
@@ -75,6 +77,9 @@ _PREFIX_STARTS = (
 """Beginnings without which a line has no prefix."""
 
 _MAX_PREFIXES = 5
+_MAX_SERVICE = 66
+"""Characters that Docker Compose's name of a service, its number and the bar behind them may take."""
+
 _BOX = ("│", "┃", "║")
 """Right borders of the boxes in which traceback printers draw their output."""
 
@@ -156,14 +161,12 @@ def _strip_prefixes(line: str) -> tuple[str, str]:
     """Return the rank or process in the prefixes that launchers and loggers put before a line, and the line without them."""
     process = ""
     for _ in range(_MAX_PREFIXES):
-        if not line.lstrip().startswith(_PREFIX_STARTS):
+        if not line.lstrip().startswith(_PREFIX_STARTS) and " |" not in line[:_MAX_SERVICE]:
             break
         prefix = _PREFIX.match(line)
         if not prefix:
             break
-        process = (
-            process or prefix["rank"] or prefix["mpi"] or prefix["pid"] or prefix["launcher"] or prefix["srun"] or ""
-        )
+        process = process or next(filter(None, prefix.group("rank", "mpi", "pid", "launcher", "srun", "service")), "")
         line = line[prefix.end() :].removeprefix(" ")
     bare = line.rstrip()
     if bare.endswith(_BOX):

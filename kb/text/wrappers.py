@@ -18,6 +18,8 @@ _REPORT = lazy_pattern(
     # PyTorch: workers, replicas, launched processes, asynchronous kernels, the compiler
     r"Caught \S{1,100} in (?:DataLoader worker process|replica|pin memory thread)|ChildFailedError|ProcessRaisedException|ProcessExitedException"
     r"|CUDA kernel errors might be asynchronously reported|TorchRuntimeError|LoweringException"
+    # what torchrun prints of each process that ended, and ninja of a failed build
+    r"|\bexitcode ?:|traceback : Signal|build stopped: subcommand failed"
     # other launchers and pools
     r"|RayTaskError|RemoteError|CalledProcessError|subprocess-exited-with-error|queue\.Empty"
     r"|background worker\w{0,2} (?:is|are) (?:no longer alive|6 feet under)|Worker failed with error"

@@ -91,6 +91,27 @@ def _hard_wrapped(text, _):
     )
 
 
+_WARNING_ABOVE = (
+    "/home/someone/project/train.py:14: FutureWarning: `steps` is deprecated, name it `epochs`.\n  train(steps=3)\n"
+)
+_TORCHRUN_BELOW = """
+E0304 05:06:07.890000 139 torch/distributed/elastic/multiprocessing/api.py:833] failed (exitcode: 1) local_rank: 0 (pid: 145) of binary: /usr/bin/python
+Traceback (most recent call last):
+  File "/usr/bin/torchrun", line 8, in <module>
+    sys.exit(main())
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+============================================================
+train.py FAILED
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-03-04_05:06:07
+  rank      : 0 (local_rank: 0)
+  exitcode  : 1 (pid: 145)
+  error_file: <N/A>
+============================================================
+"""
+
 MUTATIONS = {
     "as it is": lambda text, _: text,
     "other line numbers": _numbered,
@@ -102,6 +123,11 @@ MUTATIONS = {
     "ANSI colours": lambda text, _: re.sub(r"(?m)^(.*)$", "\x1b[0;31m\\1\x1b[0m", text),
     "ANSI without the escape": lambda text, _: re.sub(r"(?m)^(\S.*)$", "[31m\\1[0m", text),
     "time stamps": lambda text, _: re.sub(r"(?m)^", "2026-03-04 05:06:07,890 - ERROR - ", text),
+    "logger's name": lambda text, _: re.sub(r"(?m)^", "2026-03-04 05:06:07,890 - train.loop - ERROR - ", text),
+    "Hydra's log": lambda text, _: re.sub(r"(?m)^", "[2026-03-04 05:06:07,890][train.loop][ERROR] - ", text),
+    "Docker Compose": lambda text, _: re.sub(r"(?m)^", "trainer-1  | ", text),
+    "warning above": lambda text, _: _WARNING_ABOVE + text,
+    "torchrun's summary below": lambda text, _: text + _TORCHRUN_BELOW,
     "rank prefix": lambda text, _: re.sub(r"(?m)^", "[rank1]: ", text),
     "two ranks": _interleaved,
     "doubled": lambda text, _: text + "\n\n" + text,
