@@ -34,11 +34,11 @@ __all__ = [
     "shares",
 ]
 
-Clue = Literal["quoted", "in_change", "named", "printed", "code", "label", "device"]
-CLUES: tuple[Clue, ...] = ("quoted", "in_change", "named", "printed", "code", "label", "device")
-"""The kinds of clues: code spans of the cause, and the version of torch that it names; code spans of the change that the message has; words that the
-message fills in and that stand in code spans of the cause, and in no program; that only this cause's programs printed the message; words of its programs,
-and of the cause; its devices."""
+Clue = Literal["quoted", "in_change", "filled", "named", "printed", "code", "label", "device"]
+CLUES: tuple[Clue, ...] = ("quoted", "in_change", "filled", "named", "printed", "code", "label", "device")
+"""The kinds of clues: code spans of the cause, and the version of torch that it names; code spans of the change that the message has; words that fill in
+the message's placeholders and stand in its code spans or programs; where no message matched, words in its code spans; that only this cause's programs printed
+the message; words of its programs, and of the cause; its devices."""
 
 CLAIM = 0.75
 """The probability from which a cause is claimed to fit."""
@@ -226,16 +226,17 @@ def _clues_by_item(document: EntryDocument, text: str, template: str) -> list[li
     ]
     asked = _identifiers(text)
     filled_in = _identifiers(message) - _identifiers(template)
-    telling = filled_in if template else set()
     for clues, (code, others) in zip(clues_of_items, _with_others(by_code), strict=True):
-        own = (code & asked) - others - _COMMON_IDENTIFIERS
-        clues.extend(
-            _Clue(word, "code", 1.0 if word in telling or _DISTINCTIVE.search(word) else 0.25) for word in sorted(own)
-        )
+        for word in sorted((code & asked) - others - _COMMON_IDENTIFIERS):
+            if template and word in filled_in:
+                clues.append(_Clue(word, "filled"))
+            else:
+                clues.append(_Clue(word, "code", 1.0 if _DISTINCTIVE.search(word) else 0.25))
     by_span = [_identifiers(" ".join(_CODE_SPAN.findall(f"{item['cause']} {item['change']}"))) for item in items]
     filled_in = filled_in.difference(_COMMON_IDENTIFIERS, document["id"].split("-"), *by_code)
+    kind: Clue = "filled" if template else "named"
     for clues, (names, others) in zip(clues_of_items, _with_others(by_span), strict=True):
-        clues.extend(_Clue(name, "named") for name in sorted((names & filled_in) - others))
+        clues.extend(_Clue(name, kind) for name in sorted((names & filled_in) - others))
     in_message = set(_LABEL_WORD.findall(template.lower()))
     words_of_text = set(_LABEL_WORD.findall(text.lower()))
     for clues, (label, others) in zip(clues_of_items, _with_others(by_label), strict=True):

@@ -101,7 +101,7 @@ def test_every_case_runs_in_the_image_of_its_folder(make_folder, asked, tmp_path
     done = verify(
         corpus, select(corpus), open_index(folders, tmp_path / "cache"), options=RunOptions(isolation="corpus")
     )
-    assert asked == [
+    assert asked[:3] == [  # behind them those that failed once more, because nothing runs here
         (None, "auto", ["b-plain/sizes:fix", "b-plain/sizes:repro"]),
         ("other", "docker", ["c-other/sizes:fix", "c-other/sizes:repro"]),
         ("own", "docker", ["a-own/sizes:fix", "a-own/sizes:repro"]),
@@ -115,7 +115,7 @@ def test_an_image_or_a_sandbox_asked_for_by_name_wins(make_folder, asked, tmp_pa
     folders = [make_folder("own", "a-own", "image: own\n"), make_folder("plain", "b-plain")]
     corpus, index = load(folders), open_index(folders, tmp_path / "cache")
     verify(corpus, select(corpus), index, options=RunOptions(isolation="corpus", image="mine", backend="bubblewrap"))
-    assert [(image, backend) for image, backend, _ in asked] == [("mine", "bubblewrap")]
+    assert {(image, backend) for image, backend, _ in asked} == {("mine", "bubblewrap")}
 
 
 def test_kb_run_uses_it_too(make_folder, asked):

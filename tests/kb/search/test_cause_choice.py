@@ -4,7 +4,7 @@ import pytest
 
 from kb.corpus.ledger import load_ledgers
 from kb.index.manager import open_index
-from kb.search.cause_choice import CauseChoice, choose_cause
+from kb.search.cause_choice import CauseChoice, cause_signals, choose_cause
 from kb.search.lookup import lookup
 
 
@@ -74,19 +74,18 @@ def test_code_that_a_cause_quotes_decides_and_is_seen_in_the_traceback():
 
 def test_a_name_that_the_message_fills_in_speaks_for_the_cause_that_quotes_or_runs_it():
     wording = "AttributeError: module 'torch' has no attribute '{attribute:name}'"
-    of_changes = document(
-        item("A library asks for it", "new"), item("Old code"), cases=[case("new", "torch.func\n")], messages=[wording]
-    )
-    of_changes["items"]["en"][1]["change"] = "`torch.symeig(A)` is `torch.linalg.eigh(A)`."
     asked = "AttributeError: module 'torch' has no attribute 'symeig'"
-    assert choose_cause(of_changes, asked, wording).item == 1
-    of_programs = document(
-        item("A library asks for it", "new"),
-        item("Old code", "old"),
-        cases=[case("new", "torch.func\n"), case("old", "torch.symeig(A)\n")],
-        messages=[wording],
-    )
-    assert choose_cause(of_programs, asked, wording).item == 1
+    old = item("Old code", "old") | {"change": "`torch.symeig(A)` is `torch.linalg.eigh(A)`."}
+    for program in ("torch.symeig(A)\n", "torch.linalg.eigh(A)\n"):
+        causes = document(
+            item("A library asks for it", "new"),
+            old,
+            cases=[case("new", "torch.func\n"), case("old", program)],
+            messages=[wording],
+        )
+        new_signals, old_signals = cause_signals(causes, asked, wording, ())
+        assert old_signals["filled"] > new_signals["filled"] == 0
+        assert old_signals["code"] == 0
 
 
 def test_words_of_any_training_loop_tell_no_cause_apart():
