@@ -238,7 +238,7 @@ def _belongs_to_other_message(reading: Reading, hit: TemplateHit, error: ErrorSp
 
 def _message_before(reading: Reading, hit: TemplateHit, error: ErrorSpan) -> str:
     """Return the part of the error's message before the match."""
-    return reading.text.text[error.message_start : reading.tokens[hit.start].start].strip(" '\"`([{:")
+    return reading.text.text[error.message_start : reading.tokens[hit.start].start].strip(" '\"`([{:.")
 
 
 def _is_whole_message(reading: Reading, hit: TemplateHit, error: ErrorSpan) -> bool:
