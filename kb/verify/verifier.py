@@ -215,15 +215,12 @@ class _Session:
 
     def run_failed_again(self, jobs: Sequence[Job]) -> None:
         """Run the jobs that failed once more, one after another, unless there are many of them."""
-        failed = [
-            job
-            for job in jobs
-            if (known := self.verdicts.get(job.subject.id)) is not None and known.outcome == "failed"
-        ]
+        failed = {verdict.subject.id for verdict in self.verdicts.values() if verdict.outcome == "failed"}
         if len(failed) > _MAX_RETRIED:
             return
-        for job in failed:
-            self._run_in([job])
+        for job in jobs:
+            if job.subject.id in failed:
+                self._run_in([job])
 
     def _run_in(self, jobs: Sequence[Job]) -> None:
         """Run all programs of these jobs, which share a place, and judge each case or check when its last one has ended.
