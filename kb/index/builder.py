@@ -55,7 +55,7 @@ def build(
     """Bring the index of `folders` in `place` up to date and return what was done.
 
     If another process is building it, wait for that one (`block`) or leave it to it. `force` builds from scratch in any
-    case. `shipped` is the folder of an installed package, and `base` the index that the package brings of it. Raises
+    case. `shipped` is the folder of an installed package, and `base` an index of a part of the folders to begin with. Raises
     `StorageError` if the index cannot be written.
     """
     try:

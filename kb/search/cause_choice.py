@@ -233,7 +233,7 @@ def _clues_by_item(document: EntryDocument, text: str, template: str) -> list[li
             else:
                 clues.append(_Clue(word, "code", 1.0 if _DISTINCTIVE.search(word) else 0.25))
     by_span = [_identifiers(" ".join(_CODE_SPAN.findall(f"{item['cause']} {item['change']}"))) for item in items]
-    filled_in = filled_in.difference(_COMMON_IDENTIFIERS, document["id"].split("-"), *by_code)
+    filled_in = filled_in.difference(_COMMON_IDENTIFIERS, _STOP_WORDS, document["id"].split("-"), *by_code)
     kind: Clue = "filled" if template else "named"
     for clues, (names, others) in zip(clues_of_items, _with_others(by_span), strict=True):
         clues.extend(_Clue(name, kind) for name in sorted((names & filled_in) - others))

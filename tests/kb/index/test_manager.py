@@ -229,6 +229,16 @@ def test_a_copied_folder_of_entries_has_an_index_of_its_own(folder, tmp_path):
     assert one.folder != two.folder
 
 
+def test_own_entries_are_added_to_the_index_that_a_checkout_has(opened, folder, tmp_path, monkeypatch):
+    opened()
+    write_entry(tmp_path / "own", "third-entry", messages=["KeyError: a message of one's own"])
+    monkeypatch.setattr(kb.index.builder, "load", lambda _: pytest.fail("all entries were read again"))
+    index = open_index([folder, tmp_path / "own"], cache=tmp_path / "cache")
+    assert sorted(index.slugs()) == ["first-entry", "second-entry", "third-entry"]
+    assert first(index) == "first-entry"
+    assert first(index, "KeyError: a message of one's own") == "third-entry"
+
+
 def test_a_cache_that_cannot_be_written_is_told_with_what_to_do(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match=r"Not a directory.*KB_CACHE"):

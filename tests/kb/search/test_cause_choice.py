@@ -177,7 +177,7 @@ def test_a_message_that_a_cause_quotes_in_part_or_in_its_change_decides():
     )
     assert choose_cause(causes, "RuntimeError: they meet twice").item == 1
     assert choose_cause(causes, "RuntimeError: they meet alone").item == 2
-    assert choose_cause(causes, traceback("meet alone", "RuntimeError: we are lost")).item == 0
+    assert choose_cause(causes, traceback("meet alone", "RuntimeError: they are lost")).item == 0
 
 
 def test_the_cause_whose_program_printed_the_message_is_chosen():
