@@ -103,10 +103,9 @@ def _build(names: Sequence[str], cache: _Path | None, *, block: bool, force: boo
 
     place = cache_folder(names, cache)
     shipped, _ = shipped_folders()
-    if shipped in names:
-        base = _open_shipped()
-    else:  # in a checkout: entries of one's own are added to the index of its entries
-        base = open_current(cache_folder(names[:1], cache)) if len(names) > 1 and not force else None
+    base = _open_shipped() if shipped in names else None
+    if not shipped and len(names) > 1 and not force:
+        base = open_current(cache_folder(names[:1], cache))  # of a checkout's entries, to which one's own are added
     build(names, place, block=block, force=force, shipped=shipped, base=base)
     index = open_current(place)
     if index is None:
