@@ -6,6 +6,7 @@ import contextlib
 import os
 import socket
 import struct
+import time
 from typing import Any
 
 from sandbox import policy
@@ -22,6 +23,8 @@ _KILLED = 137
 
 No process inside can send it to the first one, so it was the kernel, for memory. The engine learns that by an event that it may miss.
 """
+
+_REMOVALS = 6  # attempts, with a pause before each that grows by a second
 
 _HEADER = struct.Struct(">BxxxI")  # before each piece that the engine sends: its stream (2 is stderr) and its length
 
@@ -221,8 +224,19 @@ def _reason(error: Exception) -> str:
 
 
 def _remove(client: Any, container: str) -> None:
-    """Kill and remove a container; one that is already gone is fine."""
-    from docker.errors import APIError
+    """Kill and remove a container; one that is already gone is fine.
 
-    with contextlib.suppress(APIError, OSError):
-        client.remove_container(container, v=True, force=True)
+    The engine refuses while a kill has not taken effect, which lasts seconds on a busy host under gVisor, so it is asked again.
+    What it refuses to the end is left to the next sweep.
+    """
+    from docker.errors import APIError, NotFound
+
+    for attempt in range(_REMOVALS):
+        time.sleep(attempt)
+        try:
+            client.remove_container(container, v=True, force=True)
+        except NotFound:
+            return
+        except (APIError, OSError):
+            continue
+        return

@@ -5,12 +5,14 @@ from functools import partial
 
 import pytest
 
+from kb.index.manager import open_index
 from kb.search.lookup import lookup
 from tests.kb.pastes import traceback_of
 from tests.served import served
 from webapp import create_app
 
 pytestmark = pytest.mark.browser
+SCREENS = [(1280, 800), (390, 844)]
 ENTRIES = 12
 MODULE = "torch/nn/modules/module.py"
 VALUES = {
@@ -36,15 +38,17 @@ def symptoms(corpus, locale):
 
     The question is the first alias that kb answers; for a vague one it shows several entries instead.
     """
-    lang = "zh" if locale.startswith("zh") else "en"
+    lang, index = "zh" if locale.startswith("zh") else "en", open_index()
     entries = [entry for entry in corpus if entry.kind == "symptom"]
-    asked = [(entry.id, next(filter(partial(_leads_to, entry.id), entry.aliases[lang]), "")) for entry in entries]
+    asked = [
+        (entry.id, next(filter(partial(_leads_to, index, entry.id), entry.aliases[lang]), "")) for entry in entries
+    ]
     assert sum(not question for _, question in asked) <= 2
     return [(slug, question) for slug, question in asked if question]
 
 
-def _leads_to(slug, question):
-    answer = lookup(question)
+def _leads_to(index, slug, question):
+    answer = lookup(question, index=index)
     return answer.answered and answer.matches[0].id == slug
 
 
@@ -60,28 +64,33 @@ def shipped(shared_cache):
             yield address
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
-def test_answer_and_first_change_begin_on_the_first_screen(browser, corpus, shipped, width, height, locale):
+def test_answer_and_first_change_begin_on_the_first_screen(browser, corpus, shipped, locale):
     in_words = symptoms(
         corpus, locale
     )  # whose checks stand before the causes, so that the first change in words is what fits
     pastes = entries_of_all_sizes(corpus) + in_words
     assert len(pastes) > 10
-    context = browser.new_context(viewport={"width": width, "height": height}, locale=locale, reduced_motion="reduce")
+    context = browser.new_context(locale=locale, reduced_motion="reduce")
     page = context.new_page()
     too_low = []
     for slug, paste in pastes:
-        code = ".panel:visible .diff, .panel:visible .lead-on"
         page.goto(f"{shipped}/")
         page.fill("#text", paste)
         page.keyboard.press("Control+Enter")
         page.locator("#answer .found").wait_for()
-        assert page.evaluate("scrollY") == 0
-        remedy = page.locator(".remedy").bounding_box()
-        shown = page.locator(".panel:visible .prose" if (slug, paste) in in_words else code)
-        change = (shown if shown.count() else page.locator(".panel:visible .prose")).first.bounding_box()
-        if remedy["y"] + remedy["height"] > height or change["y"] + 24 > height:
-            too_low.append((slug, round(remedy["y"]), round(change["y"])))
+        for width, height in SCREENS:
+            page.set_viewport_size({"width": width, "height": height})
+            assert page.evaluate("scrollY") == 0
+            remedy, change = _answer_and_first_change(page, in_words=(slug, paste) in in_words)
+            if remedy["y"] + remedy["height"] > height or change["y"] + 24 > height:
+                too_low.append((slug, width, round(remedy["y"]), round(change["y"])))
     context.close()
     assert too_low == []
+
+
+def _answer_and_first_change(page, *, in_words):
+    """Return the boxes of the answer and of the first change."""
+    shown = page.locator(".panel:visible .prose" if in_words else ".panel:visible .diff, .panel:visible .lead-on")
+    change = shown if shown.count() else page.locator(".panel:visible .prose")
+    return page.locator(".remedy").bounding_box(), change.first.bounding_box()

@@ -12,6 +12,7 @@ import pytest
 
 import kb
 from kb.index.manager import open_index
+from tests.small_checkout import link_checkout
 
 pytestmark = pytest.mark.slow
 
@@ -188,51 +189,59 @@ def test_with_standard_error_closed_python_says_what_it_always_says(tmp_path):
     assert [err.splitlines()[-2:] for *_, err in (plain, ours)] == [plain[2].splitlines()[-2:]] * 2
 
 
+@pytest.fixture(scope="module")
+def few_entries(tmp_path_factory):
+    """A checkout with the entries of one topic, of which a process in the background makes an index in seconds."""
+    return link_checkout(tmp_path_factory.mktemp("few") / "checkout", ["nn"])
+
+
+@pytest.fixture(scope="module")
+def few_indexed(few_entries, tmp_path_factory):
+    """A cache with the index of those entries."""
+    cache = tmp_path_factory.mktemp("few-cache")
+    open_index([few_entries / "entries"], cache)
+    return cache
+
+
 def spoil_missing(cache):
-    return cache / "nowhere"
+    shutil.rmtree(cache)
 
 
 def spoil_file(cache):
-    (cache / "file").write_text("no folder")
-    return cache / "file"
-
-
-def copy_of_index(cache):
-    built = Path(open_index().folder).parent
-    shutil.copytree(built, cache / built.name)
-    return cache
+    shutil.rmtree(cache)
+    cache.write_text("no folder")
 
 
 def spoil_index(cache):
-    next(copy_of_index(cache).rglob("index.mdb")).write_bytes(b"\0" * 100)
-    return cache
+    next(cache.rglob("index.mdb")).write_bytes(b"\0" * 100)
 
 
 def spoil_pointer(cache):
-    next(copy_of_index(cache).rglob("current.json")).write_text("gone")
-    return cache
+    next(cache.rglob("current.json")).write_text("gone")
 
 
-def test_a_good_index_that_was_copied_is_answered_from(tmp_path):
-    assert SLUG in die(tmp_path, INSTALL, DIES, KB_CACHE=str(copy_of_index(tmp_path / "cache")))[2]
+def test_a_good_index_that_was_copied_is_answered_from(few_entries, few_indexed, tmp_path):
+    cache = shutil.copytree(few_indexed, tmp_path / "cache")
+    assert SLUG in die(tmp_path, INSTALL, DIES, KB_CACHE=str(cache), PYTHONPATH=str(few_entries))[2]
 
 
 @pytest.mark.parametrize("spoil", [spoil_missing, spoil_file, spoil_index, spoil_pointer])
-def test_without_a_good_index_nothing_is_said(spoil, tmp_path):
-    cache = tmp_path / "cache"
-    cache.mkdir()
-    plain, ours = without_and_with(tmp_path, DIES, KB_CACHE=str(spoil(cache)))
+def test_without_a_good_index_nothing_is_said(spoil, few_entries, few_indexed, tmp_path):
+    cache = shutil.copytree(few_indexed, tmp_path / "cache")
+    spoil(cache)
+    plain, ours = without_and_with(tmp_path, DIES, KB_CACHE=str(cache), PYTHONPATH=str(few_entries))
     assert ours == plain
 
 
-def test_a_missing_index_is_built_in_the_background_for_the_next_error(tmp_path):
+def test_a_missing_index_is_built_in_the_background_for_the_next_error(few_entries, tmp_path):
     cache = tmp_path / "cache"
-    assert SLUG not in die(tmp_path, INSTALL, DIES, KB_CACHE=str(cache))[2]
+    environment = {"KB_CACHE": str(cache), "PYTHONPATH": str(few_entries)}
+    assert SLUG not in die(tmp_path, INSTALL, DIES, **environment)[2]
     for _ in range(1800):
         if list(cache.rglob("current.json")):
             break
         time.sleep(0.1)
-    assert SLUG in die(tmp_path, INSTALL, DIES, KB_CACHE=str(cache))[2]
+    assert SLUG in die(tmp_path, INSTALL, DIES, **environment)[2]
 
 
 def test_a_look_up_that_hangs_is_given_up(tmp_path):
