@@ -340,7 +340,7 @@ def main(argv):
         "OPENBLAS_NUM_THREADS",
     ):  # sums in one order, so that the file is the same each time
         os.environ[name] = "1"
-    index = open_index()
+    index = open_index(wait=True)
     fitted_half, chosen_half = catalogue_halves()
     labelled = as_they_come(read_posts(index, read_queries(FIT)))
     counts = answered_posts(labelled)

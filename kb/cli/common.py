@@ -104,8 +104,8 @@ def interpreter_options(arguments: argparse.Namespace) -> tuple[str, str | None]
     return "bubblewrap" if backend == "auto" else backend, python
 
 
-def ready_index() -> Index:
-    """Open the index. Where it has to be built first, print so on a terminal, because seconds of silence look like a command that hangs."""
+def ready_index(*, wait: bool = False) -> Index:
+    """Open the index; see `open_index` for `wait`. Where it has to be built first, print so on a terminal, because seconds of silence look like a command that hangs."""
     from kb.index.manager import open_index
     from kb.index.storage import StorageError
 
@@ -114,7 +114,7 @@ def ready_index() -> Index:
             print("Building the search index; this is done once and takes some seconds.", file=sys.stderr)
 
     try:
-        return open_index(on_first_build=on_first_build)
+        return open_index(on_first_build=on_first_build, wait=wait)
     except StorageError as error:
         raise Failure(str(error)) from error
 

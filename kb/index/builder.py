@@ -68,8 +68,9 @@ def build(
             current = None if force else open_current(place)
             if current is not None and current.is_made_of(wanted):
                 return BuildReport()
+            starts = [] if force else [index for index in (current, base) if index]
             with _new_generation(place) as folder:
-                return _fill(folder, wanted, folders, [index for index in (current, base) if index])
+                return _fill(folder, wanted, folders, starts)
     except OSError as error:
         raise StorageError(
             f"the index cannot be written to {place} ({error.strerror or error}); set KB_CACHE to a folder that can be written"

@@ -30,13 +30,17 @@ class IndexState(NamedTuple):
 
 
 def open_index(
-    folders: _Folders | None = None, cache: _Path | None = None, *, on_first_build: Callable[[], object] = lambda: None
+    folders: _Folders | None = None,
+    cache: _Path | None = None,
+    *,
+    on_first_build: Callable[[], object] = lambda: None,
+    wait: bool = False,
 ) -> Index:
     """Return the index of the entries in `folders`, by default those of `entry_folder_names()`.
 
     If entries changed since it was built, it is brought up to date; while another process does that, the index as it was
-    is returned at once. If there is none yet, `on_first_build` is called before it is built, which takes seconds. Raises
-    `StorageError` if it cannot be written.
+    is returned at once, or with `wait` the new one when it is there. If there is none yet, `on_first_build` is called
+    before it is built, which takes seconds. Raises `StorageError` if it cannot be written.
     """
     names = _names(folders)
     index, fresh = _open(names, cache)
@@ -44,7 +48,7 @@ def open_index(
         return index
     if index is None:
         on_first_build()
-    return _build(names, cache, block=index is None)
+    return _build(names, cache, block=wait or index is None)
 
 
 def build_index(folders: _Folders | None = None, cache: _Path | None = None) -> Index:
@@ -103,9 +107,7 @@ def _build(names: Sequence[str], cache: _Path | None, *, block: bool, force: boo
 
     place = cache_folder(names, cache)
     shipped, _ = shipped_folders()
-    base = _open_shipped() if shipped in names else None
-    if not shipped and len(names) > 1 and not force:
-        base = open_current(cache_folder(names[:1], cache))  # of a checkout's entries, to which one's own are added
+    base = _open(names[:1], cache)[0] if len(names) > 1 else None  # of the entries that ship, to which one's own are added
     build(names, place, block=block, force=force, shipped=shipped, base=base)
     index = open_current(place)
     if index is None:

@@ -156,7 +156,7 @@ def evaluate(
     depth: int = 10,
 ) -> Report:
     """Return the report on the queries in the file; `answer` may be given to measure something else than `kb.lookup`."""
-    opened = open_index() if index is None else index
+    opened = open_index(wait=True) if index is None else index
     ask = answer or (lambda text: lookup(text, index=opened, limit=depth))
     judged: list[_Judged] = []
     failures: list[Failure] = []

@@ -24,7 +24,7 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Build what is missing; name entries that had to be left out."""
     started = time.monotonic()
-    index = build_index() if arguments.force else ready_index()
+    index = build_index() if arguments.force else ready_index(wait=True)
     faults = _faults() if index.meta.has_faults else []
     for fault in faults:
         print(f"left out: {fault}", file=sys.stderr)

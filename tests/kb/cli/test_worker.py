@@ -55,6 +55,7 @@ def ledger(entries):
 @pytest.mark.redis
 @pytest.mark.torch
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_shipped_entries")
 def test_table_ledger_and_status_are_those_of_one_machine(entries, broker, worker, monkeypatch):
     monkeypatch.setenv("KB_ENTRIES", str(entries.folder))
     entries.write("good", checks=[CheckProgram("shapes"), CheckProgram("on-gpu", "device=cuda")])
@@ -71,6 +72,7 @@ def test_table_ledger_and_status_are_those_of_one_machine(entries, broker, worke
 @pytest.mark.redis
 @pytest.mark.torch
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_shipped_entries")
 def test_what_requires_packages_runs_on_the_workers_that_have_them(entries, broker, worker, tmp_path, monkeypatch):
     tiny_environment.write_entries(entries, tmp_path, monkeypatch)
     broker.await_workers(worker)
@@ -94,7 +96,7 @@ def test_what_requires_packages_runs_on_the_workers_that_have_them(entries, brok
 @pytest.mark.redis
 @pytest.mark.torch
 @pytest.mark.slow
-@pytest.mark.usefixtures("worker")
+@pytest.mark.usefixtures("worker", "no_shipped_entries")
 def test_another_release_is_proved_by_its_own_workers_though_one_is_killed(entries, broker, tmp_path, monkeypatch):
     another_torch.offer(tmp_path, monkeypatch)
     monkeypatch.setenv("KB_ENTRIES", str(entries.folder))

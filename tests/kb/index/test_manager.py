@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -130,7 +131,7 @@ def test_many_processes_build_it_once_and_all_see_it_whole(folder, tmp_path):
     assert len(list(Path(place).glob("generation-*"))) == 1
 
 
-def test_readers_see_the_old_index_while_a_new_one_is_built(opened, folder, monkeypatch):
+def test_readers_see_the_old_index_while_a_new_one_is_built_unless_they_wait(opened, folder, tmp_path, monkeypatch):
     opened()
     begun, go_on = threading.Event(), threading.Event()
     write = kb.index.builder.write_generation
@@ -147,7 +148,10 @@ def test_readers_see_the_old_index_while_a_new_one_is_built(opened, folder, monk
     assert begun.wait(60)
     assert len(opened()) == 2
     assert builder.is_alive()
-    go_on.set()
+    with ThreadPoolExecutor() as pool:
+        awaited = pool.submit(open_index, [folder], tmp_path / "cache", wait=True)
+        go_on.set()
+        assert len(awaited.result()) == 3
     builder.join()
     assert len(opened()) == 3
 
@@ -165,8 +169,10 @@ def test_a_build_that_fails_leaves_the_old_index_and_no_rubbish(opened, folder, 
 def test_a_forced_build_starts_from_scratch(folder, tmp_path):
     open_index([folder], cache=tmp_path / "cache")
     write_entry(folder, "second-entry", why="Something new.")
-    open_index([folder], cache=tmp_path / "cache")
-    assert build_index([folder], cache=tmp_path / "cache").meta.changed == 0
+    write_entry(tmp_path / "own", "third-entry")
+    for folders in ([folder], [folder, tmp_path / "own"]):
+        assert open_index(folders, cache=tmp_path / "cache").meta.changed == 1
+        assert build_index(folders, cache=tmp_path / "cache").meta.changed == 0
 
 
 def test_an_index_remembers_that_a_file_had_faults(opened, folder, tmp_path):
