@@ -5,143 +5,30 @@ other lines. It never opens `test.jsonl`. The same posts and entries give the sa
 """
 
 import argparse
-import contextlib
 import json
-import math
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 from statistics import mean, pstdev
 from typing import NamedTuple
 
 from bench.fit_cause import choose_cause_weights, read_causes
-from bench.linear import STRENGTHS, best_strength, fit_linear, fit_order, log_share
+from bench.fit_message import choose_message, likely_share
+from bench.fit_posts import answered_posts, as_they_come, folds, made_posts, read_posts, with_popularity
+from bench.linear import STRENGTHS, best_strength, fit_linear, fit_order, log_losses, log_share
 from bench.posts import CHOOSE, FIT, catalogue_halves
-from kb.corpus.loader import load
 from kb.index.manager import open_index
-from kb.record.provenance import sample_message
-from kb.record.query import open_record
-from kb.record.rows import with_slots
 from kb.search.calibration import WEIGHTS_FILE, Linear, probability
-from kb.search.evaluation import NONE, read_queries, right_entries
-from kb.search.lookup import EXACT, best_reading, is_settled
-from kb.search.message_matching import best_ties, message_signals
-from kb.search.query import make_query
-from kb.search.ranking import compare_entries, rank
-from kb.search.reading import Reading
-from kb.search.signals import Features, answer_signals, entry_signals
-from kb.templates.template import TemplateError
-from kb.text.languages import LANGUAGES
+from kb.search.evaluation import read_queries
+from kb.search.ranking import rank
+from kb.search.signals import answer_signals, entry_signals
 
 _THRESHOLDS = tuple(number / 100 for number in range(20, 86))
 _NEAR = 5
 """How many thresholds on each side count as near."""
 
-_UNANSWERED_SHARE = 1 / 5
-"""The share of posts as they come that no entry answers: that of all 2,005, counted by their labels alone. In `fit.jsonl` and `choose.jsonl` it is less,
-because entries were written about the mistakes that they name; so posts without an answer count more here."""
-
 _PRECISION = 0.75
 """What *likely* promises: of four such answers to posts as they come, three are right. More would decline most of what is answered rightly."""
-
-_MADE_SHARE = 0.05
-"""What all titles and aliases count together beside the posts, and what all messages of other packages do."""
-
-_PRIOR_POSTS = 5
-"""The number of posts of the usual share that each entry's own are added to."""
-
-_TYPED_STEP, _FOREIGN_STEP = 10, 100
-_FOREIGN = ("pandas", "scikit-learn", "scipy")
-_FOLDS = 5
-
-
-class Post(NamedTuple):
-    """A post, what was compared with it, and what is right.
-
-    `level` is how a message answers it, empty where none does, `first` that message's entry, and `ties` the number of entries that have the message.
-    """
-
-    source: str
-    reading: Reading
-    compared: list[Features]
-    right: set[str]
-    level: str
-    first: str
-    weight: float
-    ties: int
-
-
-def typed_queries():
-    """Return titles and aliases of entries, which these entries answer."""
-    typed = [
-        (entry.id, text) for entry in load() for lang in LANGUAGES for text in (entry.title[lang], *entry.aliases[lang])
-    ]
-    return [{"text": text, "slug": slug, "source": slug} for slug, text in typed[1::_TYPED_STEP]]
-
-
-def foreign_queries():
-    """Return messages of packages that have nothing to do with PyTorch, which no entry answers."""
-    queries = []
-    for package in _FOREIGN:
-        record = open_record(package)
-        messages = sorted({template for _, template in record.templates()}) if record else []
-        for number, template in enumerate(messages[::_FOREIGN_STEP]):
-            error = ("ValueError", "TypeError", "AttributeError", "KeyError", "RuntimeError")[number % 5]
-            with contextlib.suppress(TemplateError):
-                text = f"{error}: {sample_message(f'{error}: {with_slots(template)}')}"
-                queries.append({"text": text, "slug": NONE, "source": package})
-    return queries
-
-
-def answered_posts(posts) -> dict[str, Counter[str]]:
-    """Return the number of posts that each entry answers, by source."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for post in posts:
-        counts[post.source].update(post.right)
-    return counts
-
-
-def with_popularity(posts, counts) -> list[Post]:
-    """Return the posts, the popularity of each entry counted without the posts of the same source, as those of a new source will find it."""
-    total = sum(counts.values(), Counter())
-    return [
-        post._replace(
-            compared=[
-                features._replace(popularity=total[features.slug] - counts.get(post.source, Counter())[features.slug])
-                for features in post.compared
-            ]
-        )
-        for post in posts
-    ]
-
-
-def read_posts(index, queries, weight=1.0) -> list[Post]:
-    """Return the posts as a look-up sees them."""
-    posts = []
-    for query in queries:
-        reading, matches = best_reading(index, query["text"])
-        level, first = "", ""
-        if matches and (is_settled(reading, matches) or matches[0].confidence == "likely"):
-            level = "likely" if reading.is_corrected else matches[0].confidence
-            first = matches[0].slug
-        compared = [] if level else compare_entries(index, reading, make_query(index, reading))
-        source = query.get("source", f"line {query.get('line')}").partition("#")[0]
-        right = right_entries(index, query)
-        posts.append(Post(source, reading, compared, right, level, first, weight, best_ties(matches) if level else 0))
-    return posts
-
-
-def as_they_come(posts) -> list[Post]:
-    """Return the posts, those without an answer weighted so that they are as frequent as among new posts."""
-    unanswered = sum(not post.right for post in posts)
-    factor = _UNANSWERED_SHARE / (1 - _UNANSWERED_SHARE) * (len(posts) - unanswered) / unanswered
-    return [post if post.right else post._replace(weight=factor) for post in posts]
-
-
-def made_posts(index, count) -> list[Post]:
-    """Return the queries whose answer is known by how they were made, beside `count` posts."""
-    groups = (typed_queries(), foreign_queries())
-    return [post for group in groups for post in read_posts(index, group, _MADE_SHARE * count / len(group))]
 
 
 def fit_ranking(posts, strength) -> Linear:
@@ -168,21 +55,6 @@ def fit_answer(posts, ranking_strength, strength) -> Linear:
         judged = answer_rows(own, fit_ranking(others, ranking_strength))
         rows, labels, weights = rows + judged[0], labels + judged[1], weights + judged[2]
     return fit_linear(rows, labels, strength, weights)
-
-
-def folds(posts):
-    """Yield each fifth of the posts after all others, the posts of a source together."""
-    sources = sorted({post.source for post in posts})
-    numbers = {source: number % _FOLDS for number, source in enumerate(sources)}
-    for fold in range(_FOLDS):
-        others = [post for post in posts if numbers[post.source] != fold]
-        yield others, [post for post in posts if numbers[post.source] == fold]
-
-
-def log_losses(linear, rows, labels):
-    """Return the negative logarithm of the probability given to what was so, of each row."""
-    probabilities = [probability(linear(row)) for row in rows]
-    return [-math.log(p if is_right else 1 - p) for p, is_right in zip(probabilities, labels, strict=True)]
 
 
 def ranking_losses(posts, ranking):
@@ -266,69 +138,6 @@ def lowest_threshold(judged) -> float:
     precisions = [outcome(judged, at).precision for at in _THRESHOLDS]
     smooth = [mean(precisions[max(0, at - _NEAR) : at + _NEAR + 1]) for at in range(len(_THRESHOLDS))]
     return next((at for at, near in zip(_THRESHOLDS, smooth, strict=True) if near >= _PRECISION), _THRESHOLDS[-1])
-
-
-def of_messages(posts) -> list[Post]:
-    """Return the posts that a whole message answers."""
-    return [post for post in posts if post.level == "exact"]
-
-
-def reliabilities(posts) -> tuple[dict[str, float], float]:
-    """Return the log odds that an entry answers a post with its message, for the entries of these posts, and those of all other entries.
-
-    Each entry begins with as many posts of the usual share as `_PRIOR_POSTS`.
-    """
-    usual = mean(post.first in post.right for post in posts)
-    counts = Counter(post.first for post in posts)
-    right = Counter(post.first for post in posts if post.first in post.right)
-    return {
-        slug: round(_log_odds((right[slug] + _PRIOR_POSTS * usual) / (count + _PRIOR_POSTS)), 3)
-        for slug, count in sorted(counts.items())
-    }, round(_log_odds(usual), 3)
-
-
-def _log_odds(share):
-    return math.log(share / (1 - share))
-
-
-def message_rows(posts, known_by):
-    """Return the signals of each post that a whole message answers, the reliabilities counted as `known_by(post)` knows them, and whether it is right."""
-    rows = []
-    for post in posts:
-        by_entry, usual = known_by(post)
-        rows.append(message_signals(post.reading, by_entry.get(post.first, usual), post.ties))
-    return rows, [post.first in post.right for post in posts]
-
-
-def fit_message(posts, strength) -> Linear:
-    """Return the log odds that the entry of a whole message answers, fitted on reliabilities that did not count the post's source."""
-    sources = {post.source: reliabilities([other for other in posts if other.source != post.source]) for post in posts}
-    return fit_linear(*message_rows(posts, lambda post: sources[post.source]), strength)
-
-
-def choose_message(fitted, held):
-    """Return how the entries of whole messages are judged, and the reliabilities of entries; print how that does on the posts held out."""
-    known, new = of_messages(fitted), of_messages(held)
-    by_entry, usual = reliabilities(known)
-    rows, labels = message_rows(new, lambda _post: (by_entry, usual))
-    candidates = {strength: fit_message(known, strength) for strength in STRENGTHS}
-    losses = {strength: log_losses(candidate, rows, labels) for strength, candidate in candidates.items()}
-    strength = best_strength(losses)
-    message = candidates[strength]
-    alike = mean(log_losses(Linear({}, usual), rows, labels))
-    print(
-        f"\nWhole messages: log loss {alike:.4f} with one share for all, {mean(losses[strength]):.4f} by signals, C = {strength:g}."
-    )
-    for least in (0.0, 0.5, EXACT):
-        right = [is_right for row, is_right in zip(rows, labels, strict=True) if probability(message(row)) >= least]
-        print(f"From {least:.2f} on: {len(right)} posts, {mean(right):.3f} answered rightly.")
-    return message, by_entry, usual
-
-
-def likely_share(posts):
-    """Return the share of right answers among the posts that a message answers in part; one of each kind is added, because there are few."""
-    answered = [post.first in post.right for post in posts if post.level == "likely"]
-    return round((sum(answered) + 1) / (len(answered) + 2), 4)
 
 
 def main(argv):

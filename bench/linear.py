@@ -3,7 +3,7 @@
 import math
 from statistics import mean
 
-from kb.search.calibration import Linear
+from kb.search.calibration import Linear, probability
 
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Inverse strengths of the L2 penalty that are tried, for signals that are scaled to variance 1."""
@@ -62,3 +62,9 @@ def log_share(scores, right):
 
 def _log_sum(scores):
     return max(scores) + math.log(sum(math.exp(score - max(scores)) for score in scores))
+
+
+def log_losses(linear, rows, labels):
+    """Return the negative logarithm of the probability given to what was so, of each row."""
+    probabilities = [probability(linear(row)) for row in rows]
+    return [-math.log(p if is_right else 1 - p) for p, is_right in zip(probabilities, labels, strict=True)]

@@ -7,6 +7,7 @@ The examples that Hypothesis draws are the same in each run, so that a pull requ
 workflow draws others each time (`HYPOTHESIS_PROFILE=random`).
 """
 
+import contextlib
 import os
 import shutil
 import signal
@@ -17,6 +18,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from kb.corpus.paths import cache_folder, entry_folder_names
 from tests.entry_factory import EntryFactory, entry_text
 from tests.redis_server import Broker, TlsBroker
 
@@ -64,17 +66,35 @@ def chromium():
 
 @pytest.fixture(scope="session")
 def shared_cache(tmp_path_factory):
-    """The cache folder of the test run, which all its processes share, so that the index of the entries is built once."""
+    """The cache folder of the test run, which all its processes share, so that the index of the entries is built once at most.
+
+    It begins with a copy of the user's index of this checkout, if there is one; that of other code or entries is brought up to date like any.
+    """
     base = tmp_path_factory.getbasetemp()
-    return str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache")
+    cache = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    built = Path(cache_folder(entry_folder_names()))
+    target = cache / "kb" / built.name
+    if built.is_dir() and not target.exists():
+        copy = shutil.copytree(built, tmp_path_factory.mktemp("copy") / "index")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(OSError):  # another process was faster
+            copy.rename(target)
+    return str(cache)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(shared_cache):
+    """Indexes are built in a folder of the test run, never in the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", shared_cache)
+        yield
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(shared_cache, monkeypatch):
-    """Indexes are built in a folder of the test run, never in the user's cache."""
-    monkeypatch.setenv("XDG_CACHE_HOME", shared_cache)
-    monkeypatch.delenv("KB_ENTRIES", raising=False)
-    monkeypatch.delenv("KB_LANG", raising=False)
+def _own_environment(monkeypatch):
+    """No setting of the user's shell reaches a test."""
+    for name in ("KB_ENTRIES", "KB_CACHE", "KB_LANG"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
 
 

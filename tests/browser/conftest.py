@@ -24,20 +24,18 @@ def site(tmp_path_factory):
     """The address of a server with the small corpus."""
     entries = small_corpus.write(tmp_path_factory.mktemp("corpus"))
     misses = str(tmp_path_factory.mktemp("misses") / "misses.sqlite")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        app = create_app(
-            {
-                "SNAPSHOTS": SnapshotProvider([entries], refresh_seconds=0),
-                "RATE": "",
-                "RUN": True,
-                "RUN_CASE": pretend_to_run,
-                "RUN_RATE": "",
-                "MISSES": misses,
-            }
-        )
-        with served(app) as address:
-            yield address
+    app = create_app(
+        {
+            "SNAPSHOTS": SnapshotProvider([entries], refresh_seconds=0),
+            "RATE": "",
+            "RUN": True,
+            "RUN_CASE": pretend_to_run,
+            "RUN_RATE": "",
+            "MISSES": misses,
+        }
+    )
+    with served(app) as address:
+        yield address
 
 
 def pretend_to_run(case, *, backend, cancel, on_output, on_outcome):

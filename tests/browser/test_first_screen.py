@@ -57,11 +57,9 @@ def printed(template):
 
 
 @pytest.fixture(scope="module")
-def shipped(shared_cache):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", shared_cache)
-        with served(create_app({"RATE": "", "MISSES": ""})) as address:
-            yield address
+def shipped():
+    with served(create_app({"RATE": "", "MISSES": ""})) as address:
+        yield address
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])

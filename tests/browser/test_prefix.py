@@ -15,22 +15,20 @@ pytestmark = pytest.mark.browser
 def below_a_path(tmp_path_factory):
     """The address of the site behind a proxy that cuts the path off."""
     folder = tmp_path_factory.mktemp("below")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-        app = create_app(
-            {
-                "FOLDERS": [small_corpus.write(folder)],
-                "URL": f"https://tools.example{PREFIX}",
-                "PROXIES": 1,
-                "RATE": "",
-                "RUN": True,
-                "RUN_RATE": "",
-                "RUN_CASE": pretend_to_run,
-                "MISSES": str(folder / "misses.sqlite"),
-            }
-        )
-        with served(Proxy(app, cuts=True, tells_prefix=False)) as address:
-            yield f"{address}{PREFIX}"
+    app = create_app(
+        {
+            "FOLDERS": [small_corpus.write(folder)],
+            "URL": f"https://tools.example{PREFIX}",
+            "PROXIES": 1,
+            "RATE": "",
+            "RUN": True,
+            "RUN_RATE": "",
+            "RUN_CASE": pretend_to_run,
+            "MISSES": str(folder / "misses.sqlite"),
+        }
+    )
+    with served(Proxy(app, cuts=True, tells_prefix=False)) as address:
+        yield f"{address}{PREFIX}"
 
 
 @pytest.fixture

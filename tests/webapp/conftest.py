@@ -14,10 +14,8 @@ def entries(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def snapshots(entries, tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        return SnapshotProvider([entries], refresh_seconds=0)
+def snapshots(entries):
+    return SnapshotProvider([entries], refresh_seconds=0)
 
 
 @pytest.fixture(scope="session")
