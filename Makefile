@@ -15,6 +15,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on -c constraints.txt
 LOCK := --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 SOURCES := kb sandbox webapp tests bench
+# Three on two cores, because many tests wait for a sandbox or a server; a module's tests stay together, so that what they share is made once.
+SPREAD := -n 3 --dist loadscope
 
 # Where neither Docker nor bubblewrap works, the entries of your own checkout run as plain processes.
 PROVE = if $(BIN)/python -c 'import sandbox; sandbox.choose("auto")' 2>/dev/null; \
@@ -31,7 +33,7 @@ serve: $(VENV)/.web
 test: $(VENV)/.dev lint
 	@$(BIN)/kb check
 	@$(PROVE)
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest $(SPREAD)
 
 # In a minute: what needs neither torch nor docker nor a browser nor Redis, and does not take long.
 quick: $(VENV)/.dev lint

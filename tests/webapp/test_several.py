@@ -13,7 +13,8 @@ import pytest
 
 from sandbox.cluster.app import Queue, alive_key, started_key, wanted_key
 from sandbox.cluster.worker import _show
-from tests.redis_server import REPOSITORY, WAIT, WorkerProcess, await_that, free_port
+from tests.redis_server import WAIT, WorkerProcess, await_that, free_port
+from tests.small_checkout import link_checkout
 from webapp.redis_feedback import RedisFeedback
 from webapp.settings import SettingError
 
@@ -252,8 +253,8 @@ def test_what_needs_a_redis_says_so(make_app, config, named):
 
 
 @contextmanager
-def serving(broker, log, **settings):
-    """`kb serve` as an operator starts it; yields its address."""
+def serving(broker, checkout, log, **settings):
+    """`kb serve` as an operator starts it in a checkout; yields its address."""
     port = free_port()
     environment = {f"KB_WEB_{name}": value for name, value in settings.items()}
     with log.open("wb") as stream:
@@ -261,7 +262,7 @@ def serving(broker, log, **settings):
             [sys.executable, "-m", "kb", "serve", "--port", str(port)],
             env=os.environ
             | environment
-            | {"KB_REDIS": broker.url, "PYTHONPATH": str(REPOSITORY), "KB_WEB_RATE": "3/minute"},
+            | {"KB_REDIS": broker.url, "PYTHONPATH": str(checkout), "KB_WEB_RATE": "3/minute"},
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,
@@ -296,9 +297,10 @@ def fetch(address, text=None):
 def test_servers_as_processes_offer_the_button_and_count_together(broker, tmp_path, paste, entries, monkeypatch):
     """Two machines, one of them with two processes."""
     monkeypatch.setenv("KB_ENTRIES", str(entries))
+    checkout = link_checkout(tmp_path / "checkout", ["optim"])
     with (
-        serving(broker, tmp_path / "one.log", WORKERS="2", RUN="yes") as one,
-        serving(broker, tmp_path / "two.log", RUN="yes") as two,
+        serving(broker, checkout, tmp_path / "one.log", WORKERS="2", RUN="yes") as one,
+        serving(broker, checkout, tmp_path / "two.log", RUN="yes") as two,
     ):
         for address in (one, two):
             assert f'value="{CASE}"' in fetch(f"{address}/e/linear-width-mismatch")[1]
