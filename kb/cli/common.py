@@ -105,7 +105,10 @@ def interpreter_options(arguments: argparse.Namespace) -> tuple[str, str | None]
 
 
 def ready_index(*, wait: bool = False) -> Index:
-    """Open the index; see `open_index` for `wait`. Where it has to be built first, print so on a terminal, because seconds of silence look like a command that hangs."""
+    """Open the index; see `open_index` for `wait`.
+
+    Where it has to be built first, print so on a terminal, because seconds of silence look like a command that hangs.
+    """
     from kb.index.manager import open_index
     from kb.index.storage import StorageError
 

@@ -107,7 +107,8 @@ def _build(names: Sequence[str], cache: _Path | None, *, block: bool, force: boo
 
     place = cache_folder(names, cache)
     shipped, _ = shipped_folders()
-    base = _open(names[:1], cache)[0] if len(names) > 1 else None  # of the entries that ship, to which one's own are added
+    # One's own entries are added to the index of those that ship.
+    base = _open(names[:1], cache)[0] if len(names) > 1 else None
     build(names, place, block=block, force=force, shipped=shipped, base=base)
     index = open_current(place)
     if index is None:
