@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from kb.corpus.diagnostic import Diagnostic, display_path
-from kb.corpus.entry import Entry
+from kb.corpus.entry import Entry, Message
 from kb.corpus.ledger import Ledgers
 from kb.corpus.loader import Corpus
 from kb.corpus.versions import holds
@@ -72,15 +72,27 @@ def _ranges_against_the_record(entry: Entry) -> Iterator[Diagnostic]:
 
 
 def _contradicted_causes(entry: Entry, ledgers: Ledgers) -> Iterator[Diagnostic]:
-    """Yield a fault for each message that names one cause and was printed by a case of another."""
+    """Yield a fault for each message that names one cause and was printed by a case of another, unless that printed a fuller message of the entry, too."""
     if not any(message.cause for message in entry.messages):
         return
     for number, item in enumerate(entry.guidance["en"].items, 1):
         for case in (case for case in entry.cases if case.name in item.cases):
             printed = [
-                message for record in ledgers.records(case) for message in printed_messages(entry, record.printed)
+                message
+                for record in ledgers.records(case)
+                for message in _fullest(printed_messages(entry, record.printed))
             ]
             for message in dict.fromkeys(printed):
                 if message.cause not in (0, number):
                     what = f"{message.text!r} names cause {message.cause}, but {case.name} of cause {number} printed it"
                     yield Diagnostic(display_path(entry.path), message.line, "KB047", f"{what}; leave the cause out")
+
+
+def _fullest(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages that are not the beginning of another one: a look-up takes the fuller one."""
+    texts = [message.text for message in messages]
+    return [
+        message
+        for message in messages
+        if not any(text != message.text and text.startswith(message.text) for text in texts)
+    ]

@@ -257,6 +257,14 @@ def test_a_message_names_the_cause_whose_case_prints_it(entries, cause, faults):
     assert [fault.rule for fault in check(entries.corpus()) if fault.rule == "KB047"] == faults
 
 
+def test_the_beginning_of_a_fuller_message_may_name_another_cause(entries):
+    path = entries.write(messages=[FULLER, {"text": SHORTER, "cause": 2}])
+    item = next(line for line in path.read_text().splitlines() if line.startswith("- **"))
+    entries.edit(path, item, f"{item}\n- **Another cause**: change it.")
+    entries.record(printed=PRINTED)
+    assert [fault.rule for fault in check(entries.corpus()) if fault.rule == "KB047"] == []
+
+
 def test_a_broken_ledger_is_a_fault_of_its_own(entries):
     entries.write()
     path = entries.write_file("verified/2.13.0-cpu.json", "{")
