@@ -55,14 +55,15 @@ def curated() -> dict[tuple[str, str], Replacement]:
 def replacement_of(name: str, row: NameRow | None, parameter: str = "") -> Replacement:
     """Return what replaces `name`, or its parameter; the curated list counts before the notice, because it was checked.
 
-    A line of the list may name a class or a function by its package alone, `pytorch_lightning.Trainer(gpus)`, wherever it is defined.
+    A line of the list may name a class or a function by its package alone, `pytorch_lightning.Trainer(gpus)`, wherever it is defined. What a
+    notice recommends may have been replaced since, which the list says, too.
     """
     short = f"{name.partition('.')[0]}.{name.rpartition('.')[2]}"
     listed = curated().get((name, parameter)) or curated().get((short, parameter))
     if listed is None and not parameter and row is not None:
         recommended = replacement_in(row.notice)
         if recommended and recommended.rpartition(".")[2] != name.rpartition(".")[2]:
-            return Replacement(recommended, "notice")
+            return curated().get((recommended, ""), Replacement(recommended, "notice"))
     return listed or NO_REPLACEMENT
 
 

@@ -122,6 +122,12 @@ def test_a_name_that_only_raises_an_error_is_said_to():
     assert answer_sentences(answer, "en")[0] == said
 
 
+@pytest.mark.parametrize(("name", "today"), [("gesv", "torch.linalg.solve"), ("gels", "torch.linalg.lstsq")])
+def test_what_a_notice_recommends_is_followed_to_what_is_there_today(name, today):
+    answer = explain_name_error("AttributeError", f"module 'torch' has no attribute '{name}'")
+    assert answer.replacement == today
+
+
 @pytest.mark.parametrize(
     ("name", "nearest"),
     [("torch.nn.Sofmax", ("Softmax", "Softmax2d")), ("torch.nn.zzz", ()), ("nowhere.x", None), ("torch..x", None)],
