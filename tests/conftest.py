@@ -19,6 +19,7 @@ import hypothesis
 import pytest
 
 from kb.corpus.paths import cache_folder, entry_folder_names
+from kb.index.manager import index_state
 from tests.entry_factory import EntryFactory, entry_text
 from tests.redis_server import Broker, TlsBroker
 
@@ -68,13 +69,13 @@ def chromium():
 def shared_cache(tmp_path_factory):
     """The cache folder of the test run, which all its processes share, so that the index of the entries is built once at most.
 
-    It begins with a copy of the user's index of this checkout, if there is one; that of other code or entries is brought up to date like any.
+    It begins with a copy of the user's index, if that is of the code and the entries as they are.
     """
     base = tmp_path_factory.getbasetemp()
     cache = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
     built = Path(cache_folder(entry_folder_names()))
     target = cache / "kb" / built.name
-    if built.is_dir() and not target.exists():
+    if index_state().fresh and not target.exists():
         copy = shutil.copytree(built, tmp_path_factory.mktemp("copy") / "index")
         target.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(OSError):  # another process was faster

@@ -35,6 +35,7 @@ def die(tmp_path, *lines, **environment):
     path.write_text("\n".join(lines))
     done = subprocess.run(
         [sys.executable, path],
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,

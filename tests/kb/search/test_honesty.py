@@ -13,8 +13,13 @@ def posts():
 
 
 @pytest.fixture(scope="module")
-def catalogue():
-    return evaluate(CATALOGUE).groups["all"]
+def report_of_catalogue():
+    return evaluate(CATALOGUE)
+
+
+@pytest.fixture
+def catalogue(report_of_catalogue):
+    return report_of_catalogue.groups["all"]
 
 
 @pytest.mark.slow
@@ -41,9 +46,16 @@ def test_queries_written_for_entries_are_seldom_declined(catalogue):
 
 
 @pytest.mark.slow
-def test_scores_are_near_the_share_of_right_answers(posts, catalogue):
-    assert posts.calibration_error <= 0.12
-    assert catalogue.calibration_error <= 0.13
+def test_scores_are_near_the_share_of_right_answers(posts):
+    assert posts.calibration_error <= 0.06
+
+
+@pytest.mark.slow
+def test_queries_written_for_entries_are_not_promised_more_than_posts(report_of_catalogue):
+    """They are easier than posts, on which scores are calibrated, so their scores may be too low; too high they may not be."""
+    bins = report_of_catalogue.reliability
+    excess = sum(part.queries * max(0.0, part.score - part.right) for part in bins) / sum(part.queries for part in bins)
+    assert excess <= 0.02
 
 
 def test_the_model_has_the_signals_that_a_look_up_gives():
