@@ -68,7 +68,7 @@ ELSEWHERE = {
     "KB037": "A translation is not left behind: who changes one language touches the other. Judged against a revision: kb check --base.",
     "KB043": "A message matches nothing that another entry's repro printed, going by the ledgers.",
     "KB044": "A range of versions holds for every version on which a ledger shows the message to be printed or the case to pass.",
-    "KB047": "A message that names its cause is printed by the programs of no other cause, going by the ledgers; where one printed a fuller message of the entry, too, that counts.",
+    "KB047": "A message that names its cause is printed by no program of another cause, going by the ledgers, unless with a fuller message.",
     "KB045": "A message's range of versions leaves out no release of torch whose code prints it, going by the record of packages.",
     "KB050": "An exemption names a rule and an entry that break without it, and gives its reason.",
     "KB051": "A folder's kb.yaml holds nothing but its name and its sandbox image.",
