@@ -16,6 +16,7 @@ import sandbox
 from sandbox import BackendStatus, BackendUnavailable, cgroup, choose, interpreter
 from sandbox import backends as all_backends
 from sandbox.backends import BACKENDS
+from sandbox.backends.docker import _remove
 from sandbox.leftovers import owned_name, stale
 
 ENGINE = Path(sandbox.__file__).parent / "engine"
@@ -77,6 +78,23 @@ def test_names_of_the_dead_are_stale_and_foreign_names_are_not():
     assert not stale("kb-sandbox")
     assert not stale("kb-sandbox-base")
     assert not stale("postgres-1-2")
+
+
+@pytest.mark.parametrize("refusals", [0, 1, 3])
+def test_a_container_that_the_engine_will_not_remove_yet_is_asked_to_go_again(refusals, monkeypatch):
+    from docker.errors import APIError, NotFound
+
+    answers = [APIError("could not kill container")] * refusals + [NotFound("no such container")]
+    asked = []
+
+    class Client:
+        def remove_container(self, container, **_):
+            asked.append(container)
+            raise answers[len(asked) - 1]
+
+    monkeypatch.setattr("sandbox.backends.docker.time.sleep", lambda _: None)
+    _remove(Client(), "kb-sandbox-1-1")
+    assert len(asked) == refusals + 1
 
 
 def test_the_engine_script_can_be_run_and_read():
