@@ -92,7 +92,7 @@ def test_a_container_that_the_engine_will_not_remove_yet_is_asked_to_go_again(re
             asked.append(container)
             raise answers[len(asked) - 1]
 
-    monkeypatch.setattr("sandbox.backends.docker.time.sleep", lambda _: None)
+    monkeypatch.setattr("time.sleep", lambda _: None)
     _remove(Client(), "kb-sandbox-1-1")
     assert len(asked) == refusals + 1
 
