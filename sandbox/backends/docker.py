@@ -227,7 +227,7 @@ def _remove(client: Any, container: str) -> None:
     """Kill and remove a container; one that is already gone is fine.
 
     The engine refuses while a kill has not taken effect, which lasts seconds on a busy host under gVisor, so it is asked again.
-    What it refuses to the end is left to the next sweep.
+    What it refuses to the end, and what an engine that does not answer still has, is left to the next sweep.
     """
     from docker.errors import APIError, NotFound
 
@@ -237,6 +237,8 @@ def _remove(client: Any, container: str) -> None:
             client.remove_container(container, v=True, force=True)
         except NotFound:
             return
-        except (APIError, OSError):
+        except APIError:  # an OSError as well, but an answer
             continue
+        except OSError:
+            return
         return

@@ -81,10 +81,12 @@ def test_names_of_the_dead_are_stale_and_foreign_names_are_not():
 
 
 @pytest.mark.parametrize("refusals", [0, 1, 3])
-def test_a_container_that_the_engine_will_not_remove_yet_is_asked_to_go_again(refusals, monkeypatch):
+@pytest.mark.parametrize("last", ["gone", "no answer"])
+def test_a_container_that_the_engine_will_not_remove_yet_is_asked_to_go_again(refusals, last, monkeypatch):
     from docker.errors import APIError, NotFound
 
-    answers = [APIError("could not kill container")] * refusals + [NotFound("no such container")]
+    end = NotFound("no such container") if last == "gone" else ConnectionError("the engine has stopped")
+    answers = [APIError("could not kill container")] * refusals + [end]
     asked = []
 
     class Client:
