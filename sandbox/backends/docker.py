@@ -25,6 +25,7 @@ No process inside can send it to the first one, so it was the kernel, for memory
 """
 
 _REMOVALS = 6  # attempts, with a pause before each that grows by a second
+_unremoved: set[str] = set()  # ids of this process's containers that the engine did not remove when it was asked
 
 _HEADER = struct.Struct(">BxxxI")  # before each piece that the engine sends: its stream (2 is stderr) and its length
 
@@ -69,7 +70,7 @@ class Docker:
         with contextlib.closing(connect()) as client:
             label = {"label": f"{policy.LABEL}.host={socket.gethostname()}"}
             for container in client.containers(all=True, filters=label):
-                if any(stale(name.lstrip("/")) for name in container["Names"]):
+                if container["Id"] in _unremoved or any(stale(name.lstrip("/")) for name in container["Names"]):
                     _remove(client, container["Id"])
 
     def launch(self, spec: WorkerSpec) -> WorkerHandle:
@@ -227,18 +228,20 @@ def _remove(client: Any, container: str) -> None:
     """Kill and remove a container; one that is already gone is fine.
 
     The engine refuses while a kill has not taken effect, which lasts seconds on a busy host under gVisor, so it is asked again.
-    What it refuses to the end, and what an engine that does not answer still has, is left to the next sweep.
+    What it refuses to the end, and what an engine that does not answer still has, is left to the next sweep, also of this process.
     """
     from docker.errors import APIError, NotFound
 
+    _unremoved.add(container)
     for attempt in range(_REMOVALS):
         time.sleep(attempt)
         try:
             client.remove_container(container, v=True, force=True)
         except NotFound:
-            return
+            pass
         except APIError:  # an OSError as well, but an answer
             continue
         except OSError:
             return
+        _unremoved.discard(container)
         return

@@ -16,7 +16,7 @@ import sandbox
 from sandbox import BackendStatus, BackendUnavailable, cgroup, choose, interpreter
 from sandbox import backends as all_backends
 from sandbox.backends import BACKENDS
-from sandbox.backends.docker import _remove
+from sandbox.backends.docker import Docker, _remove
 from sandbox.leftovers import owned_name, stale
 
 ENGINE = Path(sandbox.__file__).parent / "engine"
@@ -97,6 +97,36 @@ def test_a_container_that_the_engine_will_not_remove_yet_is_asked_to_go_again(re
     monkeypatch.setattr("time.sleep", lambda _: None)
     _remove(Client(), "kb-sandbox-1-1")
     assert len(asked) == refusals + 1
+
+
+@pytest.mark.parametrize("answer", ["refuses", "no answer"])
+def test_a_container_that_was_not_removed_goes_with_the_next_sweep_of_the_same_process(answer, monkeypatch):
+    from docker.errors import APIError
+
+    name, removed = owned_name(), []
+
+    class Client:
+        works = False
+
+        def containers(self, **_):
+            return [{"Id": each, "Names": [f"/{name}"]} for each in ("stuck", "at work")]
+
+        def remove_container(self, container, **_):
+            if not self.works:
+                raise APIError("could not kill container") if answer == "refuses" else ConnectionError("no answer")
+            removed.append(container)
+
+        def close(self):
+            pass
+
+    client = Client()
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    monkeypatch.setattr("sandbox.backends.docker.connect", lambda: client)
+    _remove(client, "stuck")
+    client.works = True
+    for _ in range(2):
+        Docker().sweep()
+    assert removed == ["stuck"]
 
 
 def test_the_engine_script_can_be_run_and_read():
