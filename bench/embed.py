@@ -1,9 +1,9 @@
 """Learn the vectors of terms, and write the file that `kb.index.embeddings` reads.
 
-A question is one of an entry's titles, answers or aliases, or a text of `posts/written.jsonl`. The vectors are those by which a question is nearer to its entry
-than to all others, and, where its cause is known, nearer to that than to the entry's other causes: softmax over cosines, by Adam, from vectors at chance.
-An entry is compared without the very text that asks, and a question without some of its terms. Posts that kb is measured by are not read.
-Takes some two minutes; a processor with other instructions may give other last digits.
+A question is one of an entry's titles, answers or aliases, a text of `posts/written.jsonl`, or a post of `posts/fit.jsonl`. The vectors are those by which a
+question is nearer to its entry than to all others, and, where its cause is known, nearer to that than to the entry's other causes: softmax over cosines, by
+Adam, from vectors at chance. An entry is compared without the very text that asks, and a question without some of its terms. Posts that kb is measured by
+are not read. Takes some two minutes; a processor with other instructions may give other last digits.
 """
 
 import json
@@ -13,10 +13,25 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.posts import WRITTEN
+from bench.posts import FIT, WRITTEN
 from kb.corpus.loader import load
-from kb.index.embeddings import DIMENSIONS, EMBEDDINGS_FILE, cause_texts, own_texts, text_weights, write_vector
+from kb.index.embeddings import (
+    DIMENSIONS,
+    EMBEDDINGS_FILE,
+    Embeddings,
+    cause_texts,
+    entry_rows,
+    own_texts,
+    text_weights,
+    weightiest,
+    write_vector,
+)
+from kb.index.manager import open_index
+from kb.index.reader import Index
+from kb.index.storage import WriteBuffer
 from kb.search.evaluation import read_queries
+from kb.search.lookup import best_reading
+from kb.search.query import make_query
 from kb.text.analyzer import terms
 
 _LEAST_TEXTS = 2
@@ -27,6 +42,9 @@ _BATCH = 512
 _LEARNING_RATE = 0.02
 _SHARPNESS = 8.0
 """What cosines are multiplied by before the softmax."""
+
+_POST_REPEATS = 4
+"""How often a post is asked, for each time that a text is: posts are few, and as people write them."""
 
 _DROPPED = 0.3
 """The share of a question's terms that are left out at a time."""
@@ -54,8 +72,9 @@ class Lesson(NamedTuple):
     idf: dict[str, float]
 
 
-def make_lesson(entries, written) -> Lesson:
-    """Return what is to be learnt from the entries and from texts that were written for them."""
+def make_lesson(posts=()) -> Lesson:
+    """Return what is to be learnt: from the entries, from the texts that were written for them, and from posts, which are pairs of a label and its query."""
+    entries, written = list(load()), read_queries(WRITTEN)
     number_of = {entry.id: number for number, entry in enumerate(entries)}
     own = [(number, Counter(terms(text))) for number, entry in enumerate(entries) for text in own_texts(entry)]
     causes = [(number, Counter(terms(text))) for number, entry in enumerate(entries) for text in cause_texts(entry)]
@@ -70,17 +89,29 @@ def make_lesson(entries, written) -> Lesson:
         by_entry[number].update(weights)
         questions.append(Question(weights, number, -1, weights))
     entry_of_cause = [number for number, _ in causes]
-    for row, count in asked:
-        number = number_of[row["slug"]]
-        is_known = 0 < row["cause"] <= entry_of_cause.count(number)
-        cause = entry_of_cause.index(number) + row["cause"] - 1 if is_known else -1
-        questions.append(Question(text_weights(count, idf), number, cause, {}))
+
+    def question(slug, cause, weights):
+        number = number_of[slug]
+        is_known = 0 < cause <= entry_of_cause.count(number)
+        return Question(weights, number, entry_of_cause.index(number) + cause - 1 if is_known else -1, {})
+
+    questions += [question(row["slug"], row["cause"], text_weights(count, idf)) for row, count in asked]
+    for label, query in posts:
+        if label["slug"] in number_of:
+            weights = weightiest(text_weights(query.weights, idf))
+            questions += [question(label["slug"], label.get("causes", [0])[0], weights)] * _POST_REPEATS
     by_cause = [text_weights(count, idf) for _, count in causes]
     return Lesson([question for question in questions if question.weights], by_entry, by_cause, entry_of_cause, idf)
 
 
-def learn(lesson):
-    """Return the vectors of all terms, a tensor of (terms, dimensions) in the order of the lesson's idf."""
+def read_posts():
+    """Return the posts to learn from: the label of each, and its query as a look-up makes it."""
+    index = open_index(wait=True)
+    return [(label, make_query(index, best_reading(index, label["text"])[0])) for label in read_queries(FIT)]
+
+
+def learn(lesson) -> dict[str, list]:
+    """Return the idf and the vector of each term, as `kb.index.embeddings` reads them."""
     import torch
     from torch.nn.functional import cross_entropy, embedding_bag, normalize
 
@@ -135,7 +166,26 @@ def learn(lesson):
             optimizer.step()
             total += loss.item() * len(batch)
         print(f"epoch {epoch + 1}: loss {total / len(questions):.4f}", flush=True)
-    return vectors.detach()
+    vectors = vectors.detach()
+    numbers = (vectors / (_RANGE * vectors.std()) * 127).round().clamp(-127, 127).int().tolist()
+    return {
+        term: [round(idf, 4), write_vector(row)] for (term, idf), row in zip(lesson.idf.items(), numbers, strict=True)
+    }
+
+
+def index_without_posts(index) -> Index:
+    """Return the index with vectors that are learnt without posts: weights are fitted on posts that the vectors have not seen."""
+    rows = learn(make_lesson())
+    store = WriteBuffer(("term_embeddings", "entry_embeddings", "cause_embeddings"))
+    for term, row in rows.items():
+        store.put("term_embeddings", term, row)
+    for entry in load():
+        of_entry, of_causes = entry_rows(entry, rows.get)
+        store.put("entry_embeddings", entry.id, of_entry)
+        store.put("cause_embeddings", entry.id, of_causes)
+    unseen = Index(index.folder)
+    unseen.embeddings = Embeddings(store)
+    return unseen
 
 
 def _without_some(weights, chance):
@@ -144,13 +194,8 @@ def _without_some(weights, chance):
 
 
 def main(_argv):
-    lesson = make_lesson(list(load()), read_queries(WRITTEN))
+    lesson = make_lesson(read_posts())
     print(f"{len(lesson.questions)} questions, {len(lesson.idf)} terms")
-    vectors = learn(lesson)
-    numbers = (vectors / (_RANGE * vectors.std()) * 127).round().clamp(-127, 127).int().tolist()
-    lines = [
-        f"{json.dumps(term, ensure_ascii=False)}: {json.dumps([round(idf, 4), write_vector(row)])}"
-        for (term, idf), row in zip(lesson.idf.items(), numbers, strict=True)
-    ]
+    lines = [f"{json.dumps(term, ensure_ascii=False)}: {json.dumps(row)}" for term, row in learn(lesson).items()]
     Path(EMBEDDINGS_FILE).write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
     print(f"{EMBEDDINGS_FILE}: written")

@@ -1,7 +1,9 @@
 """Fit how entries are ranked and how sure an answer is, from labelled posts, and write the numbers that `kb.search.calibration` reads.
 
 `python -m bench fit` fits on `fit.jsonl` and every second line of `catalogue.jsonl`, and chooses the regularization on `choose.jsonl` and the
-other lines. It never opens `test.jsonl`. The same posts and entries give the same file, byte for byte. `--dry-run` prints the report alone.
+other lines. It never opens `test.jsonl`. The vectors of terms that ship have learnt from `fit.jsonl` too (`bench embed`), so the weights are fitted beside
+vectors that have not, which are learnt first. The same posts and entries give the same file, byte for byte, on processors with the same instructions.
+`--dry-run` prints the report alone.
 """
 
 import argparse
@@ -12,6 +14,7 @@ from pathlib import Path
 from statistics import mean, pstdev
 from typing import NamedTuple
 
+from bench.embed import index_without_posts
 from bench.fit_cause import choose_cause_weights, read_causes
 from bench.fit_message import choose_message, likely_share
 from bench.fit_posts import answered_posts, as_they_come, folds, made_posts, read_posts, with_popularity
@@ -150,11 +153,12 @@ def main(argv):
     ):  # sums in one order, so that the file is the same each time
         os.environ[name] = "1"
     index = open_index(wait=True)
+    without_posts = index_without_posts(index)
     fitted_half, chosen_half = catalogue_halves()
-    labelled = as_they_come(read_posts(index, read_queries(FIT)))
+    labelled = as_they_come(read_posts(without_posts, read_queries(FIT)))
     counts = answered_posts(labelled)
-    posts = with_popularity(labelled + read_posts(index, fitted_half), counts)
-    fit = posts + with_popularity(made_posts(index, len(posts)), counts)
+    posts = with_popularity(labelled + read_posts(without_posts, fitted_half), counts)
+    fit = posts + with_popularity(made_posts(without_posts, len(posts)), counts)
     natural = with_popularity(as_they_come(read_posts(index, read_queries(CHOOSE))), counts)
     catalogue = with_popularity(read_posts(index, chosen_half), counts)
     held = natural + catalogue
@@ -195,7 +199,7 @@ def main(argv):
     )
     message, by_entry, usual = choose_message(labelled, natural)
     cause = choose_cause_weights(
-        read_causes(index, [*read_queries(FIT), *fitted_half]),
+        read_causes(without_posts, [*read_queries(FIT), *fitted_half]),
         read_causes(index, [*read_queries(CHOOSE), *chosen_half]),
     )
     print("\n| signal | weight | times its deviation |\n|---|---:|---:|")

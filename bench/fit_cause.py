@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from bench.linear import STRENGTHS, best_strength, fit_order, log_share
 from kb.search.cause_choice import CLAIM, cause_signals, shares
-from kb.search.lookup import best_reading, is_settled
+from kb.search.lookup import best_reading
 from kb.search.query import make_query
 
 
@@ -26,9 +26,8 @@ def read_causes(index, queries) -> list[Caused]:
         reading, matches = best_reading(index, query["text"])
         template = next((match.hit.template.source for match in matches if match.slug == slug), "")
         if template not in document["causes"]:
-            similarities = ()
-            if not is_settled(reading, matches):
-                similarities = index.embeddings.cause_similarities(make_query(index, reading).embedded, slug)
+            vectors = index.embeddings.cause_vectors(slug, template)
+            similarities = make_query(index, reading).cause_similarities(vectors, template)
             rows = cause_signals(document, query["text"], template, similarities)
             posts.append(Caused(rows, [number - 1 for number in query["causes"]]))
     return posts

@@ -229,6 +229,12 @@ class Entry:
         """The cases, then the checks."""
         return (*self.cases, *self.checks)
 
+    @property
+    def named_causes(self) -> dict[str, int]:
+        """The number of the item, from 1, of each message to which one item alone leads."""
+        count = len(self.guidance["en"].items)
+        return {message.text: message.cause for message in self.messages if 0 < message.cause <= count}
+
     def alias_keys(self, lang: Lang) -> list[str]:
         """Return the aliases of a language as they are compared: without case and outer spaces."""
         return [alias.strip().casefold() for alias in self.aliases[lang]]

@@ -33,9 +33,7 @@ def make_document(entry: Entry, ledgers: Ledgers) -> EntryDocument:
         entry,
         explanations=_explanations(entry),
         items={lang: [_fill(ChangeDocument, item) for item in guidance[lang].items] for lang in LANGUAGES},
-        causes={
-            message.text: message.cause for message in entry.messages if 0 < message.cause <= len(guidance["en"].items)
-        },
+        causes=entry.named_causes,
         how_to_tell={lang: guidance[lang].how_to_tell for lang in LANGUAGES},
         why={lang: guidance[lang].why for lang in LANGUAGES},
         messages=[message.text for message in entry.messages],

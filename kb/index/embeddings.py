@@ -11,7 +11,7 @@ import math
 import os
 from binascii import a2b_base64, b2a_base64
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from operator import mul
@@ -33,10 +33,11 @@ __all__ = [
     "TermEmbedding",
     "cause_texts",
     "embed",
-    "entry_row",
+    "entry_rows",
     "own_texts",
     "shipped_rows",
     "text_weights",
+    "weightiest",
     "write_vector",
 ]
 
@@ -85,6 +86,10 @@ class Embedded(NamedTuple):
             _cosine(self.vector, other.vector),
         )
 
+    def cosines(self, vectors: Sequence[Sequence[float]]) -> tuple[float, ...]:
+        """Return the cosine of the text's vector and of each of these, which have length 1."""
+        return tuple(_cosine(self.vector, vector) for vector in vectors)
+
 
 class Embeddings:
     """Reads the vectors of an index."""
@@ -99,21 +104,30 @@ class Embeddings:
         """Return the embedding of a query, of whose terms these are the weights."""
         known = {term: embedding for term in weights if (embedding := self._term(term))}
         importance = {term: weights[term] * embedding.idf for term, embedding in known.items()}
-        kept = sorted(importance, key=lambda term: -importance[term])[:_MAX_TERMS]
-        return embed({term: importance[term] for term in kept}, known)
+        return embed(weightiest(importance), known)
+
+    def knows(self, terms: Iterable[str]) -> bool:
+        """Tell whether any of these terms has a vector."""
+        return any(self._term(term) for term in terms)
 
     def _read_term(self, term: str) -> TermEmbedding | None:
         row = self._store.get("term_embeddings", term)
         return TermEmbedding(row[0], _read_vector(row[1])) if row else None
 
-    def cause_similarities(self, query: Embedded, slug: str) -> tuple[float, ...]:
-        """Return the cosine of the vectors of a query and of each of the entry's causes."""
-        vectors = self._store.get("entry_embeddings", slug)[2]
-        return tuple(_cosine(query.vector, _scaled(vector)) for vector in vectors)
+    def cause_vectors(self, slug: str, message: str) -> list[Sequence[float]]:
+        """Return the vectors of the causes that an entry leaves open after a message, or after none where it is empty; nothing where there is no choice."""
+        decided, vectors = self._store.get("cause_embeddings", slug)
+        return [] if len(vectors) < 2 or message in decided else [_scaled(vector) for vector in vectors]
 
     def _read_entry(self, slug: str) -> Embedded:
-        weights, vector, _ = self._store.get("entry_embeddings", slug)
+        weights, vector = self._store.get("entry_embeddings", slug)
         return Embedded(weights, _scaled(vector))
+
+
+def weightiest(importance: Mapping[str, float]) -> dict[str, float]:
+    """Return the terms by which a query is compared, the weightiest first; `importance` has the weight of each times its inverse document frequency."""
+    kept = sorted(importance, key=lambda term: -importance[term])[:_MAX_TERMS]
+    return {term: importance[term] for term in kept}
 
 
 def embed(weights: Mapping[str, float], terms: Mapping[str, TermEmbedding]) -> Embedded:
@@ -139,16 +153,19 @@ def cause_texts(entry: Entry) -> list[str]:
     return ["\n".join(f"{item.cause} {item.change}" for item in languages) for languages in items]
 
 
-def text_weights(counts: Mapping[str, int], idf: Mapping[str, float]) -> dict[str, float]:
-    """Return the weights of a text's terms that are known, of length 1; `counts` has how often each occurs."""
+def text_weights(counts: Mapping[str, float], idf: Mapping[str, float]) -> dict[str, float]:
+    """Return the weights of a text's terms that are known, of length 1; `counts` has how often each occurs, or what it weighs."""
     return _unit_weights({term: idf[term] * min(count, _MAX_REPEATED) for term, count in counts.items() if term in idf})
 
 
-def entry_row(entry: Entry, row_of: Callable[[str], Any]) -> list[Any]:
-    """Return what an index stores of an entry: its weighted terms, its vector and those of its causes; `row_of` returns what ships of a term, or None."""
-    from kb.text.analyzer import terms
+def entry_rows(entry: Entry, row_of: Callable[[str], Any]) -> tuple[list[Any], list[Any]]:
+    """Return what an index stores of an entry: its weighted terms and its vector; the messages that name their cause, and the vectors of the causes.
 
-    own, causes = ([Counter(terms(text)) for text in texts] for texts in (own_texts(entry), cause_texts(entry)))
+    `row_of` returns what ships of a term, or None.
+    """
+    from kb.text.analyzer import cached_terms
+
+    own, causes = ([Counter(cached_terms(text)) for text in texts] for texts in (own_texts(entry), cause_texts(entry)))
     rows = {term: row for term in dict.fromkeys(chain(*own, *causes)) if (row := row_of(term))}
     idf = {term: row[0] for term, row in rows.items()}
     known = {term: TermEmbedding(row[0], _read_vector(row[1])) for term, row in rows.items()}
@@ -156,11 +173,8 @@ def entry_row(entry: Entry, row_of: Callable[[str], Any]) -> list[Any]:
     for count in own:
         summed.update(text_weights(count, idf))
     embedded = embed(summed, known)
-    return [
-        {term: round(weight, 4) for term, weight in embedded.weights.items()},
-        _written(embedded),
-        [_written(embed(text_weights(count, idf), known)) for count in causes],
-    ]
+    of_entry = [{term: round(weight, 4) for term, weight in embedded.weights.items()}, _written(embedded)]
+    return of_entry, [list(entry.named_causes), [_written(embed(text_weights(count, idf), known)) for count in causes]]
 
 
 def shipped_rows() -> dict[str, Any]:

@@ -25,6 +25,8 @@ _MIN_MAP_BYTES = 1 << 26
 _read_json = json.JSONDecoder().raw_decode
 """`json.loads` without its look for white space, which takes longer than reading a number; a look-up reads a thousand."""
 
+_write_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 _open_stores: WeakValueDictionary[str, Store] = WeakValueDictionary()
 """py-lmdb does not allow a process to open the same file twice, nor a forked one to open what its parent has open.
 
@@ -146,4 +148,4 @@ def _decode(raw: Any) -> Any:
 
 
 def _dump(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") if value else b""
+    return _write_json(value).encode("utf-8", "replace") if value else b""

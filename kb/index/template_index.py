@@ -237,8 +237,13 @@ def _type_names(template: Template) -> list[tuple[str, ...]]:
 
 
 def _tails(template: Template) -> Iterator[tuple[Piece, ...]]:
-    """Yield what follows each clause of the message if it has enough words to differ from other messages."""
-    body = template.source.partition(": ")[2]
+    """Yield what follows each clause of the message if it has enough words to differ from other messages.
+
+    A message that begins with the line of code that raised it needs that line.
+    """
+    head, _, body = template.source.partition(": ")
+    if " " in head and head.endswith(("Error", "Exception", "Warning")):
+        return
     for tail in (_compile(body[end.end() :]) for end in _CLAUSE_END.finditer(body)):
         pieces = _closed(tail.pieces) if tail else ()
         if sum(isinstance(piece, str) for piece in pieces) >= _MIN_TAIL_WORDS and len(pieces) < len(template.pieces):

@@ -157,13 +157,13 @@ def entry_texts(entry: Entry) -> Iterator[tuple[str, str]]:
 
 def entry_terms(entry: Entry, printed: Mapping[str, str]) -> EntryTerms:
     """Return the terms of an entry; `printed` maps a case to what its repro printed."""
-    from kb.text.analyzer import called_functions, message_terms, terms
+    from kb.text.analyzer import cached_terms, called_functions, message_terms
 
     vector: dict[str, float] = {}
     phrases = []
     traces = [("trace", called_functions(printed.get(case.id, ""))) for case in entry.cases]
     for field, text in [*entry_texts(entry), *traces]:
-        in_text = terms(text)
+        in_text = cached_terms(text)
         if field == "message":
             phrases.append((field, sorted(message_terms(_PLACEHOLDER.sub(" ", text.partition(": ")[2] or text)))))
         elif field in ("title", "alias"):

@@ -21,7 +21,7 @@ from kb.index.storage import WriteBuffer, write_store
 __all__ = ["SlugConflictError", "write_generation"]
 
 
-_ENTRY_TABLES = ("documents", "summaries", "sources", "entry_terms", "entry_embeddings")
+_ENTRY_TABLES = ("documents", "summaries", "sources", "entry_terms", "entry_embeddings", "cause_embeddings")
 """The tables with one row for each entry."""
 
 _TABLES = (
@@ -78,7 +78,8 @@ def write_generation(
         messages = [message.text for message in entry.messages]
         words, asked = spelling.word_counts(entry), questions.questions(entry)
         source = {"path": str(entry.path), "messages": messages, "words": words, "questions": asked}
-        rows = make_document(entry, ledgers), make_summary(entry), source, terms, embeddings.entry_row(entry, term_row)
+        embedded = embeddings.entry_rows(entry, term_row)
+        rows = make_document(entry, ledgers), make_summary(entry), source, terms, *embedded
         for table, row in zip(_ENTRY_TABLES, rows, strict=True):
             buffer.put(table, entry.id, row)
         meta = _count(buffer, entry.id, meta, 1)

@@ -83,7 +83,7 @@ class Answer(NamedTuple):
 
     `answered` is false where no match is better than related; then `understood` is set. `record` is what the released packages say, beside the matches
     and whether or not there are any; None if they say nothing. `cause_similarities` say how similar the paste is to what each cause of the answer says, where
-    its words and not a message were answered.
+    there are several and no message names one.
     """
 
     answered: bool

@@ -34,11 +34,11 @@ __all__ = [
     "shares",
 ]
 
-Clue = Literal["quoted", "in_change", "filled", "named", "printed", "code", "label", "device"]
-CLUES: tuple[Clue, ...] = ("quoted", "in_change", "filled", "named", "printed", "code", "label", "device")
+Clue = Literal["quoted", "in_change", "filled", "named", "printed", "sizes", "code", "label", "device"]
+CLUES: tuple[Clue, ...] = ("quoted", "in_change", "filled", "named", "printed", "sizes", "code", "label", "device")
 """The kinds of clues: code spans of the cause, and the version of torch that it names; code spans of the change that the message has; words that fill in
 the message's placeholders and stand in its code spans or programs; where no message matched, words in its code spans; that only this cause's programs printed
-the message; words of its programs, and of the cause; its devices."""
+the message; that these printed sizes of the same form, and those of others another form; words of its programs, and of the cause; its devices."""
 
 CLAIM = 0.75
 """The probability from which a cause is claimed to fit."""
@@ -52,10 +52,13 @@ PLACEHOLDER = lazy_pattern(r"\{[^{}]*\}")
 _IDENTIFIER = lazy_pattern(r"[A-Za-z_]\w{2,}")
 _LABEL_WORD = lazy_pattern(r"[a-z]{4,}")
 _SIZE = r"(?P<size>\d+(?:\.\d+)? ?(?P<unit>[KMGT]i?B)\b[^\n\d]{0,12})?"
-_DEVICE = lazy_pattern(r"\b(?:cpu|(?:cuda|mps|npu|xpu)(?::\d+)?)(?![\w:])")
+_SHAPE = lazy_pattern(r"\[\d++(?:, ?\d++)*\]|\b\d++(?:x\d++)+\b")
+_NUMBER = lazy_pattern(r"\d+")
+_DEVICE = lazy_pattern(r"(?<![\w.])(?:cpu|(?:cuda|mps|npu|xpu)(?::\d+)?)(?![\w:]|\.\w)")
 _UNIT = lazy_pattern(r"\b[KMGT]i?B\b")
 _VERSION = lazy_pattern(r"\btorch(?:==|[ -])v?(\d+\.\d+)", re.IGNORECASE)
 _FRAME = lazy_pattern(r'^\s*File "[^"\n]*", line \d+(?:, in .*)?\n?.*$', re.MULTILINE)
+_WORDS_OF_TRACEBACKS = lazy_pattern(r'Traceback \(most recent call last\)|\bFile (?=")')
 _DISTINCTIVE = lazy_pattern(r"[a-z][A-Z]|\w_\w|^[A-Z]\w+[A-Z]")
 _MIN_SPAN = 4
 """Characters that a code span of a cause needs, because shorter ones are in most pastes."""
@@ -218,6 +221,8 @@ def _clues_by_item(document: EntryDocument, text: str, template: str) -> list[li
         clues_of_items[index] += _version(item, text)
     if sum(map(bool, cases)) == 1:
         cases = [[] for _ in items]  # a program tells causes apart only beside that of another cause
+    for clues, of_sizes in zip(clues_of_items, _size_clues(cases, message), strict=True):
+        clues.extend(of_sizes)
     by_code = [{word for case in own for word in _identifiers(case["repro"])} for own in cases]
     by_label = [_label_words(document, index) for index in range(len(items))]
     by_device = [
@@ -238,7 +243,7 @@ def _clues_by_item(document: EntryDocument, text: str, template: str) -> list[li
     for clues, (names, others) in zip(clues_of_items, _with_others(by_span), strict=True):
         clues.extend(_Clue(name, kind) for name in sorted((names & filled_in) - others))
     in_message = set(_LABEL_WORD.findall(template.lower()))
-    words_of_text = set(_LABEL_WORD.findall(text.lower()))
+    words_of_text = set(_LABEL_WORD.findall(_WORDS_OF_TRACEBACKS.sub(" ", text).lower()))
     for clues, (label, others) in zip(clues_of_items, _with_others(by_label), strict=True):
         own = label - others - in_message - _COMMON_IDENTIFIERS
         written = (word for word in sorted(own) if word in words_of_text or (not word.isascii() and word in text))
@@ -254,6 +259,24 @@ def _clues_by_item(document: EntryDocument, text: str, template: str) -> list[li
 def _output(case: CaseDocument) -> str:
     """Return the last errors that the case's repro printed, a line for each wording."""
     return "\n".join(case["last_lines"])
+
+
+def _size_clues(cases: list[list[CaseDocument]], message: str) -> list[list[_Clue]]:
+    """Return the sizes of the message as a clue for the cause whose programs printed sizes of the same form, if others printed some of another form."""
+    form = _size_form(message)
+    clue = _Clue(" ".join(_SHAPE.findall(message)), "sizes")
+    by_item = [{_size_form(line) for case in own for line in case["last_lines"]} - {""} for own in cases]
+    return [[clue] if others and form in own - others else [] for own, others in _with_others(by_item)]
+
+
+def _size_form(text: str) -> str:
+    """Return the form of the sizes that a message names: each number but 0 and 1 by the order in which it comes.
+
+    So `[8] and [8, 1]` has the form of `[64] and [64, 1]`.
+    """
+    order: dict[str, str] = {"0": "0", "1": "1"}
+    shapes = " ".join(_SHAPE.findall(text))
+    return _NUMBER.sub(lambda number: order.setdefault(number.group(), f"n{len(order)}"), shapes)
 
 
 def _beginning(message: str) -> str:

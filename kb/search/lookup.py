@@ -54,9 +54,8 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
     shown = _with_falling_scores(matches[:limit])
     answered = bool(shown) and shown[0].confidence != "related"
     understood = None if answered else _understood(reading)
-    similarities: tuple[float, ...] = ()
-    if answered and not is_settled(reading, by_message):
-        similarities = index.embeddings.cause_similarities(query().embedded, shown[0].id)
+    message = shown[0].evidence.template if answered else ""
+    vectors = index.embeddings.cause_vectors(shown[0].id, message) if answered else []
     return Answer(
         answered=answered,
         matches=() if understood and understood.is_foreign else shown,
@@ -64,7 +63,7 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
         lang=lang or ("zh" if is_chinese(text) else "en"),
         record=record_answer(reading, answered=answered),
         understood=understood,
-        cause_similarities=similarities,
+        cause_similarities=query().cause_similarities(vectors, message) if vectors else (),
     )
 
 

@@ -101,13 +101,16 @@ def match_messages(index: Index, reading: Reading) -> list[MessageMatch]:
         if match is not None:
             is_placed = any(hit.template.source in summary[files] for files in ("raised_in", "raised_below"))
             matches.append(match._replace(is_placed=is_placed))
-    kept = sorted(_without_covered(matches), key=_total_order)
     best: dict[str, MessageMatch] = {}
-    for match in sorted(
-        kept, key=lambda match: match.is_aside
-    ):  # an entry that answers the error is not judged by a warning beside it
+    for match in sorted(_without_covered(matches), key=_order_within_entry):
         best.setdefault(match.slug, match)
     return sorted(best.values(), key=_total_order)
+
+
+def _order_within_entry(match: MessageMatch) -> tuple[Any, ...]:
+    """Return the order of an entry's messages: one in the error before one in a warning beside it; of two in one error, the one at its beginning."""
+    *levels, information, is_untyped = match.order()
+    return match.is_aside, levels, match.hit.start, information, is_untyped, match.hit.template.id
 
 
 def _total_order(match: MessageMatch) -> tuple[Any, ...]:

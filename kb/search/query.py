@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-import re
+from collections.abc import Sequence
 from functools import cached_property
 
 from kb.index.reader import Index
@@ -11,6 +11,7 @@ from kb.index.spelling import Speller
 from kb.search.reading import Reading
 from kb.text.analyzer import called_functions, terms
 from kb.text.chinese import has_chinese
+from kb.text.lazy_regex import lazy_pattern
 from kb.text.tracebacks import ErrorSpan
 
 TYPE_CHECKING = False
@@ -28,25 +29,25 @@ CORRECTED_WEIGHT = 0.7
 _MAX_LINE = 1_000
 _MAX_ERRORS = 8
 
-_BETWEEN = re.compile(r"\s*+(?:Traceback \(most recent|During handling of the above|The above exception was)")
+_BETWEEN = lazy_pattern(r"\s*+(?:Traceback \(most recent|During handling of the above|The above exception was)")
 """Lines that occur in every traceback."""
 
-_LOCATION = re.compile(r"File (\"[^\"\n]{1,400}\"), line \d{1,9}(?:, in (\S++))?")
+_LOCATION = lazy_pattern(r"File (\"[^\"\n]{1,400}\"), line \d{1,9}(?:, in (\S++))?")
 """Location of a frame. Only its file and its function carry information."""
 
-_WORD = re.compile(r"[A-Za-z]{4,24}")
-_FRAME = re.compile(r"\s*+(?:File \"|at |Traceback|During handling|The above exception|\^++\s*+$|[~^]{3})")
-_CODE = re.compile(
+_WORD = lazy_pattern(r"(?<![\w.])[A-Za-z]{4,24}(?!\w)")
+_FRAME = lazy_pattern(r"\s*+(?:File \"|at |Traceback|During handling|The above exception|\^++\s*+$|[~^]{3})")
+_CODE = lazy_pattern(
     r"^\s{4}|^\s*+(?:import |from \S{1,200} import|def |class |return |>>>|@|#include|\$ |[-–]{2}[-–]*+>|\d++ )"
     r"|[\w\])]\s?=\s?[\w\[({\"']|\|[#█ ]++\||it/s"
 )
-_STATEMENT = re.compile(r"\s*+(?:for|if|with) .")
-_CALL = re.compile(r"\w\(")
-_LOG = re.compile(
+_STATEMENT = lazy_pattern(r"\s*+(?:for|if|with) .")
+_CALL = lazy_pattern(r"\w\(")
+_LOG = lazy_pattern(
     r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|^\s*+[\w.-]++==\d|^\s*+\[[^\]]{0,40}\]|site-packages|\d%\|"
     r"|^\s*+[-*]?\s*+(?:OS|Ubuntu|Linux|Windows|macOS|[Pp]ython|[Pp]y[Tt]orch|torch\w*+|CUDA|cuDNN|GPU|[Dd]river|transformers|[Vv]ersions?|conda|numpy)\b[^.?!]{0,60}\d"
 )
-_PLAIN_WORD = re.compile(r"(?<![\w./\\])[A-Za-z]{2,}+(?:'[a-z]++)?(?![\w(\[/\\=])")
+_PLAIN_WORD = lazy_pattern(r"(?<![\w./\\])[A-Za-z]{2,}+(?:'[a-z]++)?(?![\w(\[/\\=])")
 
 
 class Query:
@@ -66,6 +67,17 @@ class Query:
     def embedded(self) -> Embedded:
         """The embedding by which the paste is compared with entries and causes."""
         return self._index.embeddings.embed(self.weights)
+
+    def cause_similarities(self, vectors: Sequence[Sequence[float]], message: str) -> tuple[float, ...]:
+        """Return how similar the paste is to each of the causes, whose vectors these are, of the entry that a message found; it is empty where none did.
+
+        Nothing where the paste says no more than the message, which all causes share.
+        """
+        return self.embedded.cosines(vectors) if self._index.embeddings.knows(self.beyond(message)) else ()
+
+    def beyond(self, message: str) -> set[str]:
+        """Return the terms that the paste has beside those of a message."""
+        return self.weights.keys() - set(terms(message))
 
 
 def make_query(index: Index, reading: Reading) -> Query:
@@ -123,7 +135,7 @@ def _is_prose(line: str) -> bool:
     if _FRAME.match(line) or _LOG.search(line):
         return False
     if has_chinese(line):
-        return not re.match(r"\s*#", line)
+        return not line.lstrip().startswith("#")
     words = len(_PLAIN_WORD.findall(line))
     if _CODE.search(line) or _ends_like_code(line.rstrip()):
         return words >= 8 and words * 8 > len(line)

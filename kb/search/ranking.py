@@ -12,7 +12,7 @@ from kb.search.message_matching import MessageMatch
 from kb.search.query import Query
 from kb.search.reading import Reading
 from kb.search.signals import Features, entry_signals
-from kb.text.analyzer import message_terms, terms
+from kb.text.analyzer import message_terms
 
 __all__ = ["compare_entries", "rank", "rank_ties"]
 
@@ -45,8 +45,8 @@ def rank(compared: Sequence[Features], by: Linear | None = None) -> list[tuple[f
 def rank_ties(index: Index, query: Query, ties: Sequence[MessageMatch]) -> list[MessageMatch]:
     """Return matches of the same message in the order of what else the entries share with the paste, most first; of equals the most popular first."""
     popularity = model().popularity
-    in_message = set(terms(ties[0].hit.template.source))
-    importance = {term: weight for term, weight in query.importance.items() if term not in in_message}
+    beyond = query.beyond(ties[0].hit.template.source)
+    importance = {term: weight for term, weight in query.importance.items() if term in beyond}
 
     def similarity(slug: str) -> float:
         vector = index.vectors.vector(slug)

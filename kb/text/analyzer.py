@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from kb.text.chinese import concepts, cut, has_chinese, to_simplified
 from kb.text.lexer import lex
 
-__all__ = ["CALL", "CONCEPT", "as_written", "called_functions", "message_terms", "spellings", "terms"]
+__all__ = ["CALL", "CONCEPT", "as_written", "cached_terms", "called_functions", "message_terms", "spellings", "terms"]
 
 CONCEPT = "§"
 """First character of a term that stands for a concept of `kb/text/data/synonyms.txt`, not for a word."""
@@ -23,6 +23,9 @@ _GAP = 2
 
 _MAX_CHARS = 20_000
 """Maximum number of characters that are searched for the spellings of terms."""
+
+_MAX_CACHED_TEXTS = 128
+"""The number of texts whose terms `cached_terms` keeps."""
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+(?>(?:(?:\.|::)[A-Za-z_][A-Za-z0-9_]*+)*)|(?<![0-9])[0-9]++[a-zA-Z]++")
 _FUNCTION = re.compile(r"File \"[^\"\n]{1,400}\", line \d{1,9}, in (\w++)")
@@ -57,6 +60,10 @@ def terms(text: str) -> list[str]:
         term_list += words
         term_list += _chinese_concepts(simplified, words)
     return term_list
+
+
+cached_terms = lru_cache(_MAX_CACHED_TEXTS)(terms)
+"""`terms` for who builds an index, which asks several times for those of an entry's titles and aliases. The result is not to be changed."""
 
 
 def called_functions(text: str) -> str:
@@ -99,7 +106,7 @@ def _code_terms(word: str, stems: list[str]) -> Iterator[str]:
     whole = lowered.replace("::", ".")
     if parts and (len(parts) > 1 or "." in whole or "_" in whole):
         last = whole.rpartition(".")[2]
-        yield last.replace("_", "") or last
+        yield _stem(last.replace("_", "")) or last
         if last != whole and "." in whole:
             yield whole
     for part in parts:

@@ -54,8 +54,9 @@ _SCAN = lazy_pattern(
 )
 _DTYPES = frozenset(
     "float double half long int short char byte bool bfloat16 float16 float32 float64 complex64 "
-    "complex128 uint8 uint16 uint32 uint64 int8 int16 int32 int64 complexfloat complexdouble complexhalf".split()
+    "complex128 uint8 uint16 uint32 uint64 int8 int16 int32 int64 complexfloat complexdouble complexhalf __int64".split()
 )
+_BACKENDS = ("cpu", "cuda", "mps", "xpu", "hip")
 _DEVICES = frozenset(("cuda", "cpu", "mps", "xpu", "npu", "hpu", "meta"))
 _SUFFIXES = frozenset(
     "py pyc cpp cc cu cuh h hpp so dll dylib pt pth pkl pickle ckpt safetensors npy npz bin tar zip onnx "
@@ -127,9 +128,16 @@ def _word_type(word: str) -> str:
             return "dtype"
         if last in _SUFFIXES and not head.startswith("torch."):
             return "path"
-    elif word.startswith(("c10::", "at::", "float8_")):
+    elif word.startswith(("c10::", "at::", "float8_")) or _is_tensor_type(word):
         return "dtype"
     return "word"
+
+
+def _is_tensor_type(word: str) -> bool:
+    """Tell whether the word names a backend and a dtype as PyTorch's internals do: `CUDABFloat16Type`, `MPSHalfType`."""
+    return word.endswith("type") and any(
+        word.removeprefix(name)[:-4] in _DTYPES for name in _BACKENDS if word.startswith(name)
+    )
 
 
 def _slashed_type(run: str) -> str:

@@ -84,7 +84,7 @@ def test_answer_and_first_change_begin_on_the_first_screen(browser, corpus, ship
             if remedy["y"] + remedy["height"] > height or change["y"] + 24 > height:
                 too_low.append((slug, width, round(remedy["y"]), round(change["y"])))
     context.close()
-    assert too_low == []
+    assert too_low == [], "\n".join(map(str, too_low))
 
 
 def _answer_and_first_change(page, *, in_words):

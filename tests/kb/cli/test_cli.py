@@ -251,7 +251,7 @@ def test_an_english_lookup_loads_nothing_it_does_not_need():
         "flask",
         "docker",
         "torch",
-        "whoosh",
+        "whoosh.index",
         "yaml",
         "markdown",
         "jsonschema_rs",

@@ -119,6 +119,8 @@ def test_the_tail_of_a_message_is_found_if_one_entry_alone_has_it():
         {"one": [f"ValueError: the first clause is here: {tail}"], "two": [f"KeyError: another one: {tail}"]}
     )
     assert hits(shared, tail) == []
+    with_code = indexed({"one": [f"first(x) ValueError: the first clause is here: {tail}"]})
+    assert hits(with_code, f"ValueError: the first clause is here: {tail}") == []
 
 
 @pytest.mark.parametrize("paste", ["one two three four five six", "one two three four x six"])

@@ -13,6 +13,8 @@ import pytest
 pytestmark = pytest.mark.slow
 
 REPOSITORY = Path(__file__).parents[3]
+TRACKER = re.compile(r".*resource_tracker\.py:\d+: UserWarning: resource_tracker: .*\n  warnings\.warn\(.*\n")
+"""What Python prints now and then, on a busy machine, when spawned workers end: the semaphore is gone before its tracker hears of it. It does so without kb."""
 INSTALL = "import kb; kb.install(warnings={0}, logging={0})"
 
 PROGRAMS = {
@@ -156,6 +158,11 @@ def run(folder, program):
     return done.returncode, done.stdout, re.sub(r"0x[0-9a-f]+", "0x…", done.stderr)
 
 
+def run_with_workers(folder, program):
+    status, out, err = run(folder, program)
+    return status, out, TRACKER.sub("", err)
+
+
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_a_program_does_the_same_with_kb_as_without(tmp_path, program):
     plain = run(tmp_path, "\n" + program)
@@ -174,10 +181,10 @@ def test_every_program_runs_as_it_is_meant_to(tmp_path):
 @pytest.mark.parametrize("program", WITH_TORCH.values(), ids=WITH_TORCH)
 def test_a_program_with_torch_does_the_same_with_kb_as_without(tmp_path, program):
     pytest.importorskip("torch")
-    plain = run(tmp_path, "\n" + program)
+    plain = run_with_workers(tmp_path, "\n" + program)
     assert plain[0] == 0
-    assert run(tmp_path, f"{INSTALL.format(False)}\n{program}") == plain
-    assert run(tmp_path, f"{INSTALL.format(True)}\n{program}") == plain
+    assert run_with_workers(tmp_path, f"{INSTALL.format(False)}\n{program}") == plain
+    assert run_with_workers(tmp_path, f"{INSTALL.format(True)}\n{program}") == plain
 
 
 def test_there_are_a_hundred_of_them():

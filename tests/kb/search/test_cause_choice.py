@@ -53,6 +53,13 @@ def test_without_a_clue_the_first_is_chosen_and_nothing_is_claimed():
     assert choose_cause(TWO, "") == CauseChoice(0, "batch")
 
 
+def test_the_words_of_every_traceback_are_no_clue():
+    words = document(item("The input is on the CPU"), item("The last batch, as a traceback of the file shows"))
+    pasted = traceback("model(x)", "RuntimeError: cuda:0 and cpu meet")
+    assert choose_cause(words, pasted).item == 0
+    assert choose_cause(words, pasted + "It is the last batch that fails.").item == 1
+
+
 def test_a_device_that_only_one_cause_has_decides():
     choice = choose_cause(TWO, traceback("model(x)", "RuntimeError: cuda:0 and cuda:1 meet"))
     assert choice == CauseChoice(1, "split", "cuda:1", in_frame=False)
@@ -222,3 +229,15 @@ def test_what_is_claimed_of_recorded_runs_is_nearly_always_right():
                 claims.append(recorded["name"] in entry["items"]["en"][choice.item]["cases"])
     assert claims
     assert sum(claims) > 0.8 * len(claims)
+
+
+def test_the_beginning_of_a_message_decides_and_not_the_hint_behind_it():
+    index = open_index()
+    written = (
+        "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation: "
+        "[torch.FloatTensor [64]] is at version 4; expected version 3 instead."
+    )
+    hint = " Hint: enable anomaly detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True)."
+    for text in (written, written + hint):
+        template = lookup(text, index=index).matches[0].evidence.template
+        assert choose_cause(index.document("in-place-modified-for-backward"), text, template).case == "step-between"
