@@ -1,5 +1,5 @@
-# make serve: the search page on http://127.0.0.1:8000.  make test: everything that CI checks.
-# Both set up what they need in .venv and can be run again at once.
+# make serve: the search page on http://127.0.0.1:8000.  make test: the checks and the tests, in some minutes.  make ci: all that CI runs.
+# Each sets up what it needs in .venv and can be run again at once.
 
 PYTHON ?= python3
 HOST ?= 127.0.0.1
@@ -24,13 +24,21 @@ PROVE = if $(BIN)/python -c 'import sandbox; sandbox.choose("auto")' 2>/dev/null
 	else echo "no sandbox here (kb doctor tells why): the entries of this checkout run as plain processes"; \
 	  $(BIN)/kb verify --isolation corpus --backend process; fi
 
-.PHONY: serve test quick lint verify carry verify-cuda bench fuzz lock release clean python
+# A shell may forbid Python to keep what it compiles: the hundreds of processes of the tests would then compile kb each anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: serve test ci quick lint verify carry verify-cuda bench fuzz lock release clean python
 
 serve: $(VENV)/.web
 	@$(BIN)/kb index
 	@$(BIN)/kb serve --host $(HOST) --port $(PORT)
 
 test: $(VENV)/.dev lint
+	@$(BIN)/kb check
+	@$(BIN)/python -m pytest $(SPREAD) -m "not slow"
+
+# And every entry in the sandbox, the hostile programs on every backend, servers and clusters, packages.
+ci: $(VENV)/.dev lint
 	@$(BIN)/kb check
 	@$(PROVE)
 	@$(BIN)/python -m pytest $(SPREAD)
