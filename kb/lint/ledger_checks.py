@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
 
 from kb.corpus.diagnostic import Diagnostic, display_path
 from kb.corpus.entry import Entry, Message
@@ -14,11 +15,14 @@ from kb.record.message_ranges import releases_left_out
 from kb.templates.entry_templates import entry_templates
 from kb.templates.printed_messages import printed_messages
 
-__all__ = ["check_ledgers"]
+__all__ = ["check_collisions", "check_records"]
+
+_MessagesIn = Callable[[str], list[Message]]
+"""Returns the messages of one entry that an output has."""
 
 
-def check_ledgers(corpus: Corpus, ledgers: Ledgers, slugs: Collection[str]) -> Iterator[Diagnostic]:
-    """Yield a fault for each message of these entries that would answer what another entry's repro printed, or whose range or cause a ledger contradicts.
+def check_collisions(corpus: Corpus, ledgers: Ledgers, slugs: Collection[str]) -> Iterator[Diagnostic]:
+    """Yield a fault for each message of these entries that would answer what another entry's repro printed.
 
     The faults of the ledgers themselves come first. What a program printed before it was changed does not count.
     """
@@ -34,19 +38,23 @@ def check_ledgers(corpus: Corpus, ledgers: Ledgers, slugs: Collection[str]) -> I
                 f"make it more specific, or give {collision.printed_by} the fuller message"
             )
             yield Diagnostic(display_path(entry.path), line, "KB043", what)
-    for slug in slugs:
-        yield from _contradicted_ranges(corpus.entries[slug], ledgers)
-        yield from _contradicted_cases(corpus.entries[slug], ledgers)
-        yield from _ranges_against_the_record(corpus.entries[slug])
-        yield from _contradicted_causes(corpus.entries[slug], ledgers)
 
 
-def _contradicted_ranges(entry: Entry, ledgers: Ledgers) -> Iterator[Diagnostic]:
+def check_records(entry: Entry, ledgers: Ledgers) -> Iterator[Diagnostic]:
+    """Yield a fault for each message of an entry whose range or cause the ledgers or the record of packages contradict."""
+    messages_in = cache(lambda output: printed_messages(entry, output))  # most releases print the same
+    yield from _contradicted_ranges(entry, ledgers, messages_in)
+    yield from _contradicted_cases(entry, ledgers)
+    yield from _ranges_against_the_record(entry)
+    yield from _contradicted_causes(entry, ledgers, messages_in)
+
+
+def _contradicted_ranges(entry: Entry, ledgers: Ledgers, messages_in: _MessagesIn) -> Iterator[Diagnostic]:
     """Yield a fault for each record whose output only messages of other versions match."""
     if not any(message.torch for message in entry.messages):
         return
     for record in (record for case in entry.cases for record in ledgers.by_id.get(case.id, ())):
-        matching = printed_messages(entry, record.printed)
+        matching = messages_in(record.printed)
         if matching and not any(holds(message.torch, record.torch) for message in matching):
             text, versions = matching[0].text, matching[0].torch
             what = f"{text!r} is printed by torch {record.torch}, which {versions!r} leaves out; widen the range"
@@ -71,17 +79,13 @@ def _ranges_against_the_record(entry: Entry) -> Iterator[Diagnostic]:
             yield Diagnostic(display_path(entry.path), message.line, "KB045", what)
 
 
-def _contradicted_causes(entry: Entry, ledgers: Ledgers) -> Iterator[Diagnostic]:
+def _contradicted_causes(entry: Entry, ledgers: Ledgers, messages_in: _MessagesIn) -> Iterator[Diagnostic]:
     """Yield a fault for each message that names one cause and was printed by a case of another, unless that printed a fuller message of the entry, too."""
     if not any(message.cause for message in entry.messages):
         return
     for number, item in enumerate(entry.guidance["en"].items, 1):
         for case in (case for case in entry.cases if case.name in item.cases):
-            printed = [
-                message
-                for record in ledgers.records(case)
-                for message in _fullest(printed_messages(entry, record.printed))
-            ]
+            printed = [message for record in ledgers.records(case) for message in _fullest(messages_in(record.printed))]
             for message in dict.fromkeys(printed):
                 if message.cause not in (0, number):
                     what = f"{message.text!r} names cause {message.cause}, but {case.name} of cause {number} printed it"

@@ -10,10 +10,10 @@ from kb.corpus.diagnostic import Diagnostic, display_path
 from kb.corpus.entry import Entry
 from kb.corpus.environments import environments_in
 from kb.corpus.git_changes import stale_translations
-from kb.corpus.ledger import load_ledgers
+from kb.corpus.ledger import Ledgers, load_ledgers
 from kb.corpus.loader import Corpus, load
 from kb.lint.exemptions import apply_exemptions
-from kb.lint.ledger_checks import check_ledgers
+from kb.lint.ledger_checks import check_collisions, check_records
 from kb.lint.rules import CHECKS, load_rules
 
 __all__ = ["check", "check_entry"]
@@ -55,8 +55,9 @@ def check(
     folders = sorted({entry.path.parent.parent for entry in corpus})
     faults = list(corpus.faults)
     faults += (fault for folder in folders for fault in environments_in(folder)[1])
-    check_entries = _start(corpus, wanted, min(processes, len(wanted) // _MIN_ENTRIES))
-    faults += check_ledgers(corpus, load_ledgers(folders), wanted)
+    ledgers = load_ledgers(folders)
+    check_entries = _start(corpus, ledgers, wanted, min(processes, len(wanted) // _MIN_ENTRIES))
+    faults += check_collisions(corpus, ledgers, wanted)
     faults += check_entries()
     faults += stale_translations(corpus, base) if base else ()
     relevant = {fault for fault in faults if fault.rule not in ignore and (not names or fault.path in names)}
@@ -65,15 +66,20 @@ def check(
     return apply_exemptions(relevant, folders, lambda slug: slug not in unread and (not named or slug in named))
 
 
-def _start(corpus: Corpus, names: dict[str, str], processes: int) -> Callable[[], list[Diagnostic]]:
+def _start(corpus: Corpus, ledgers: Ledgers, names: dict[str, str], processes: int) -> Callable[[], list[Diagnostic]]:
     """Begin to check the entries with these slugs, whose files have these names; return a function that waits for the faults."""
 
     def check_slugs(slugs: Iterable[str]) -> list[Diagnostic]:
-        return [fault for slug in slugs for fault in check_entry(corpus.entries[slug], corpus, names[slug])]
+        return [
+            fault
+            for slug in slugs
+            for entry in [corpus.entries[slug]]
+            for fault in (*check_entry(entry, corpus, names[slug]), *check_records(entry, ledgers))
+        ]
 
     if processes < 2 or "fork" not in multiprocessing.get_all_start_methods():
         return lambda: check_slugs(names)
-    global _check_slugs  # noqa: PLW0603 - forked processes inherit it, and with it the corpus, which would take longer to send than to check
+    global _check_slugs  # noqa: PLW0603 - forked processes inherit it, and with it corpus and ledgers, which would take longer to send than to check
     _check_slugs = check_slugs
     pool = multiprocessing.get_context("fork").Pool(processes)
     pending = pool.map_async(_run_check, [list(names)[first::processes] for first in range(processes)])

@@ -33,6 +33,8 @@ def find_occurrences(pieces: Sequence[Piece], tokens: Sequence[Token]) -> list[O
 
 def matches_beginning(pieces: Sequence[Piece], tokens: Sequence[Token]) -> bool:
     """Return whether the text begins as the template says; an open placeholder at the template's end matches the empty text too."""
+    if pieces and tokens and not _may_start(pieces[0], tokens[0]):
+        return False  # as nearly always
     segments = _segments(pieces)
     if not segments:
         return bool(tokens) or not pieces
@@ -81,11 +83,14 @@ def _match_everywhere(segment: Sequence[Piece], tokens: Sequence[Token]) -> dict
     """Return where the segment ends by where it starts."""
     first, ends = segment[0], {}
     for start, token in enumerate(tokens):
-        if isinstance(first, str) and token.type != "shape" and not token.text.startswith(first):
-            continue
-        if (matched := match(segment, tokens, start)) is not None:
+        if _may_start(first, token) and (matched := match(segment, tokens, start)) is not None:
             ends[start] = matched[0]
     return ends
+
+
+def _may_start(first: Piece, token: Token) -> bool:
+    """Return whether a match of pieces that begin with this one can start at the token; this takes less time than to match."""
+    return not isinstance(first, str) or token.type == "shape" or token.text.startswith(first)
 
 
 def _join(heads: dict[int, int], tails: dict[int, int], tokens: Sequence[Token], gaps: int) -> dict[int, int]:
