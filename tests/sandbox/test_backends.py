@@ -16,6 +16,7 @@ import sandbox
 from sandbox import BackendStatus, BackendUnavailable, cgroup, choose, interpreter
 from sandbox import backends as all_backends
 from sandbox.backends import BACKENDS
+from sandbox.backends import docker as docker_backend
 from sandbox.backends.docker import Docker, _remove
 from sandbox.leftovers import owned_name, stale
 
@@ -121,7 +122,7 @@ def test_a_container_that_was_not_removed_goes_with_the_next_sweep_of_the_same_p
 
     client = Client()
     monkeypatch.setattr("time.sleep", lambda _: None)
-    monkeypatch.setattr("sandbox.backends.docker.connect", lambda: client)
+    monkeypatch.setattr(docker_backend, "connect", lambda: client)
     _remove(client, "stuck")
     client.works = True
     for _ in range(2):
