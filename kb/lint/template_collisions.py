@@ -29,18 +29,19 @@ class TemplateCollision(NamedTuple):
 
 
 class _Template(NamedTuple):
-    """A message of an entry: its pieces, how many are literal, the words that a text must have for it to match, and the file that must be among the frames."""
+    """A message of an entry: its pieces, how many are literal, the words that a text must have, its type, and the file that the frames must have."""
 
     slug: str
     source: str
     pieces: tuple[Piece, ...]
     literals: int
     words: frozenset[str]
+    type: str
     file: str = ""
 
 
 class _Match(NamedTuple):
-    """A template and the tokens from `start` up to `end` of an output that it matches."""
+    """A template and the tokens from `start` up to `end` of an output that it matches, the exception's type included."""
 
     template: _Template
     start: int
@@ -112,7 +113,8 @@ class _TemplateIndex:
             for template in self._by_word.get(word, ()):
                 if template.words <= words:
                     for start, end in find_occurrences(template.pieces, tokens):
-                        yield _Match(template, start, end)
+                        is_typed = start > 0 and tokens[start - 1].text.rpartition(".")[2] == template.type
+                        yield _Match(template, start - is_typed, end)
 
 
 def _templates(corpus: Corpus) -> Iterator[_Template]:
@@ -123,7 +125,7 @@ def _templates(corpus: Corpus) -> Iterator[_Template]:
             literals = sum(isinstance(piece, str) or bool(piece.prefix or piece.suffix) for piece in pieces)
             if literals >= _MIN_LITERALS:
                 words = frozenset(piece for piece in pieces if isinstance(piece, str) and not piece.isdigit())
-                yield _Template(entry.id, message.text, pieces, literals, words, message.file)
+                yield _Template(entry.id, message.text, pieces, literals, words, template.type.lower(), message.file)
 
 
 def _words(tokens: Sequence[Token]) -> set[str]:
