@@ -43,9 +43,6 @@ _LEARNING_RATE = 0.02
 _SHARPNESS = 8.0
 """What cosines are multiplied by before the softmax."""
 
-_POST_REPEATS = 4
-"""How often a post is asked, for each time that a text is: posts are few, and as people write them."""
-
 _DROPPED = 0.3
 """The share of a question's terms that are left out at a time."""
 
@@ -99,7 +96,7 @@ def make_lesson(posts=()) -> Lesson:
     for label, query in posts:
         if label["slug"] in number_of:
             weights = weightiest(text_weights(query.weights, idf))
-            questions += [question(label["slug"], label.get("causes", [0])[0], weights)] * _POST_REPEATS
+            questions.append(question(label["slug"], label.get("causes", [0])[0], weights))
     by_cause = [text_weights(count, idf) for _, count in causes]
     return Lesson([question for question in questions if question.weights], by_entry, by_cause, entry_of_cause, idf)
 

@@ -8,7 +8,6 @@ from bench.fit_posts import Post
 from bench.linear import STRENGTHS, best_strength, fit_linear, log_losses
 from kb.search.calibration import Linear, probability
 from kb.search.lookup import EXACT
-from kb.search.message_matching import message_signals
 
 _PRIOR_POSTS = 5
 """The number of posts of the usual share that each entry's own are added to."""
@@ -42,7 +41,7 @@ def message_rows(posts, known_by):
     rows = []
     for post in posts:
         by_entry, usual = known_by(post)
-        rows.append(message_signals(post.reading, by_entry.get(post.first, usual), post.ties))
+        rows.append(post.message | {"reliability": by_entry.get(post.first, usual)})
     return rows, [post.first in post.right for post in posts]
 
 

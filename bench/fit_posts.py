@@ -10,7 +10,7 @@ from kb.record.query import open_record
 from kb.record.rows import with_slots
 from kb.search.evaluation import NONE, right_entries
 from kb.search.lookup import best_reading, is_settled
-from kb.search.message_matching import best_ties
+from kb.search.message_matching import best_ties, message_signals
 from kb.search.query import make_query
 from kb.search.ranking import compare_entries
 from kb.search.reading import Reading
@@ -33,7 +33,8 @@ _FOLDS = 5
 class Post(NamedTuple):
     """A post, what was compared with it, and what is right.
 
-    `level` is how a message answers it, empty where none does, `first` that message's entry, and `ties` the number of entries that have the message.
+    `level` is how a message answers it, empty where none does, `first` that message's entry, and `message` what `message_signals` says of it for an entry
+    whose reliability is 0.
     """
 
     source: str
@@ -43,7 +44,7 @@ class Post(NamedTuple):
     level: str
     first: str
     weight: float
-    ties: int
+    message: dict[str, float]
 
 
 def typed_queries():
@@ -95,14 +96,16 @@ def read_posts(index, queries, weight=1.0) -> list[Post]:
     posts = []
     for query in queries:
         reading, matches = best_reading(index, query["text"])
-        level, first = "", ""
+        query_terms = make_query(index, reading)
+        level, first, message = "", "", {}
         if matches and (is_settled(reading, matches) or matches[0].confidence == "likely"):
             level = "likely" if reading.is_corrected else matches[0].confidence
             first = matches[0].slug
-        compared = [] if level else compare_entries(index, reading, make_query(index, reading))
+            message = message_signals(reading, lambda made=query_terms: made, matches[0], 0.0, best_ties(matches))
+        compared = [] if level else compare_entries(index, reading, query_terms)
         source = query.get("source", f"line {query.get('line')}").partition("#")[0]
         right = right_entries(index, query)
-        posts.append(Post(source, reading, compared, right, level, first, weight, best_ties(matches) if level else 0))
+        posts.append(Post(source, reading, compared, right, level, first, weight, message))
     return posts
 
 

@@ -11,7 +11,7 @@ import math
 import os
 from binascii import a2b_base64, b2a_base64
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from operator import mul
@@ -106,9 +106,9 @@ class Embeddings:
         importance = {term: weights[term] * embedding.idf for term, embedding in known.items()}
         return embed(weightiest(importance), known)
 
-    def knows(self, terms: Iterable[str]) -> bool:
-        """Tell whether any of these terms has a vector."""
-        return any(self._term(term) for term in terms)
+    def knows(self, term: str) -> bool:
+        """Tell whether the term has a vector."""
+        return self._term(term) is not None
 
     def _read_term(self, term: str) -> TermEmbedding | None:
         row = self._store.get("term_embeddings", term)

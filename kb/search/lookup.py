@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["best_reading", "is_settled", "lookup"]
 
 
-EXACT = 0.6
+EXACT = 0.8
 """The probability from which the entry of a message that matched whole is called exact. Below it, two of three labelled posts had another cause."""
 
 
@@ -45,7 +45,9 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
     reading, by_message = best_reading(index, text)
     query = cache(partial(_make_query, index, reading))  # many look-ups need none
     ties = best_ties(by_message)
-    matches = [_message_match(index, reading, match, ties) for match in _in_order(index, query, by_message, ties)]
+    matches = [
+        _message_match(index, reading, query, match, ties) for match in _in_order(index, query, by_message, ties)
+    ]
     asked = index.asked(reading.tokens)
     if not is_settled(reading, by_message) or asked not in ("", by_message[0].slug):
         matches = _with_candidates(index, reading, query, matches, limit, asked)
@@ -99,16 +101,17 @@ def _in_order(index: Index, query: Callable[[], Query], matches: list[MessageMat
     return [*rank_ties(index, query(), matches[:ties]), *matches[ties:]]
 
 
-def _message_match(index: Index, reading: Reading, match: MessageMatch, ties: int) -> Match:
+def _message_match(index: Index, reading: Reading, query: Callable[[], Query], match: MessageMatch, ties: int) -> Match:
     """Return the match as part of an answer; `ties` is the number of entries that have the first match's message.
 
-    One that needed a corrected spelling is at most likely, as is one whose entry often was not the answer to posts with its message.
+    One that needed a corrected spelling is at most likely, as is one whose entry often was not the answer to posts with its message, or says other things
+    than the rest of the paste.
     """
     confidence: Confidence = "likely" if reading.is_corrected else match.confidence
     score = model().likely
     if confidence == "exact":
         reliability = model().reliability.get(match.slug, model().usual_reliability)
-        score = probability(model().message(message_signals(reading, reliability, ties)))
+        score = probability(model().message(message_signals(reading, query, match, reliability, ties)))
         confidence = "exact" if score >= EXACT else "likely"
     return Match(match.slug, confidence, score, index.summary(match.slug)["title"], evidence(index, reading, match))
 

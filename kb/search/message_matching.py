@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from kb.index.reader import Index
@@ -21,6 +21,7 @@ from kb.text.wrappers import is_wrapper, reports_another
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.documents.shapes import EntrySummary
+    from kb.search.query import Query
 
 __all__ = ["MessageMatch", "best_ties", "ends_with_full_line", "match_messages", "message_signals"]
 
@@ -33,9 +34,6 @@ MIN_COVERAGE = 0.7
 _SENTENCE_END = lazy_pattern(r"['\"`)]?(?:[.!?]\s|[。！？])")
 _DEPRECATIONS = frozenset({"DeprecationWarning", "FutureWarning", "PendingDeprecationWarning"})
 """Warnings about another release, not about what happens in this one."""
-
-_LONG_TEXT, _MANY_LINES = 3_000, 60
-"""Characters and lines beyond which a paste is no longer, because few labelled posts are."""
 
 _LEVEL: dict[Confidence, int] = {"exact": 0, "likely": 1, "related": 2}
 
@@ -122,19 +120,24 @@ def best_ties(matches: list[MessageMatch]) -> int:
     return sum(match.order() == matches[0].order() for match in matches)
 
 
-def message_signals(reading: Reading, reliability: float, ties: int) -> dict[str, float]:
+def message_signals(
+    reading: Reading, query: Callable[[], Query], match: MessageMatch, reliability: float, ties: int
+) -> dict[str, float]:
     """Return the numbers by which the entry of a message that matched whole is judged.
 
-    `reliability` is that of the entry, as log odds, and `ties` the number of entries that have the same message. A long paste, or one with frames, shows
-    more of its cause, so that more often the cause is one that the entry does not know.
+    `query` makes the terms of the paste; it is not called for a message alone.
+
+    `reliability` is that of the entry, as log odds, and `ties` the number of entries that have the same message. A paste that says more shows more of
+    its cause: the more terms it has beside the message, and the less these mean what the entry says, the more often the cause is one that the entry does
+    not know.
     """
-    text = reading.text.text
+    is_alone = len(reading.tokens) <= match.hit.end - match.hit.start + match.is_typed
+    rest = {} if is_alone else query().rest(match.hit.template.source)
     return {
         "reliability": reliability,
-        "length": math.log1p(min(len(text), _LONG_TEXT)),
-        "lines": math.log1p(min(text.count("\n"), _MANY_LINES)),
         "ties": float(ties),
-        "has_frames": float('File "' in text),
+        "rest": math.log1p(len(rest)),
+        "rest_meaning": query().meaning(rest, match.slug) if rest else 0.0,
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from kb.index.reader import Index
@@ -73,11 +73,21 @@ class Query:
 
         Nothing where the paste says no more than the message, which all causes share.
         """
-        return self.embedded.cosines(vectors) if self._index.embeddings.knows(self.beyond(message)) else ()
+        return self.embedded.cosines(vectors) if self.rest(message) else ()
 
-    def beyond(self, message: str) -> set[str]:
-        """Return the terms that the paste has beside those of a message."""
-        return self.weights.keys() - set(terms(message))
+    def meaning(self, weights: Mapping[str, float], slug: str) -> float:
+        """Return the cosine of some of the terms, with their weights, and what an entry says of itself."""
+        embeddings = self._index.embeddings
+        return embeddings.embed(weights).cosines([embeddings.entry(slug).vector])[0]
+
+    def rest(self, message: str) -> dict[str, float]:
+        """Return the terms with a vector that the paste has beside those of a message, with their weights."""
+        known = set(terms(message))
+        return {
+            term: weight
+            for term, weight in self.weights.items()
+            if term not in known and self._index.embeddings.knows(term)
+        }
 
 
 def make_query(index: Index, reading: Reading) -> Query:

@@ -45,8 +45,8 @@ def rank(compared: Sequence[Features], by: Linear | None = None) -> list[tuple[f
 def rank_ties(index: Index, query: Query, ties: Sequence[MessageMatch]) -> list[MessageMatch]:
     """Return matches of the same message in the order of what else the entries share with the paste, most first; of equals the most popular first."""
     popularity = model().popularity
-    beyond = query.beyond(ties[0].hit.template.source)
-    importance = {term: weight for term, weight in query.importance.items() if term in beyond}
+    rest = query.rest(ties[0].hit.template.source)
+    importance = {term: query.importance[term] for term in rest}
 
     def similarity(slug: str) -> float:
         vector = index.vectors.vector(slug)
