@@ -112,7 +112,7 @@ def judge_unseen(posts, ranking_strength, strength) -> list[Judged]:
 
 
 class Outcome(NamedTuple):
-    """Shares over some posts: answered rightly where an entry exists, declined there, answered where none does, and right among those called likely."""
+    """Shares over some posts: answered rightly where an entry exists, declined there, answered where none does, and right among those that words answer."""
 
     rightly: float
     declined: float
@@ -124,17 +124,17 @@ def outcome(judged, threshold) -> Outcome:
     """Return the shares at a threshold. A message answers whatever the threshold is."""
     answerable = [post for post in judged if post.has_entry]
     answered = [post for post in judged if post.level or post.probability >= threshold]
-    likely = [post for post in answered if post.level != "exact"]
+    by_words = [post for post in answered if not post.level]
     return Outcome(
         sum(post.is_right for post in answered) / len(answerable),
         1 - sum(post.has_entry for post in answered) / len(answerable),
         sum(not post.has_entry for post in answered) / max(1, len(judged) - len(answerable)),
-        sum(post.weight for post in likely if post.is_right) / max(1e-9, sum(post.weight for post in likely)),
+        sum(post.weight for post in by_words if post.is_right) / max(1e-9, sum(post.weight for post in by_words)),
     )
 
 
 def lowest_threshold(judged) -> float:
-    """Return the lowest threshold at which the answers called likely are right as often as promised; the highest that is tried where none is.
+    """Return the lowest threshold at which the answers by words are right as often as promised; the highest that is tried where none is.
 
     The precision at a threshold is the mean over those near it, because few posts lie between two of them.
     """
@@ -184,7 +184,7 @@ def main(argv):
         )
     print(f"\nChosen: C = {ranking_strength:g} for the ranking, {strength:g} for the answer.\n")
     print(
-        "| threshold | posts: rightly answered | declined | misled | precision of likely | catalogue: rightly answered | declined | misled |"
+        "| threshold | posts: rightly answered | declined | misled | precision by words | catalogue: rightly answered | declined | misled |"
     )
     print("|---:|---:|---:|---:|---:|---:|---:|---:|")
     judged = judge(natural, ranking, answer)
@@ -195,7 +195,7 @@ def main(argv):
     unseen = judge_unseen(with_popularity(labelled, counts), ranking_strength, strength)
     threshold = lowest_threshold(judged + of_catalogue + unseen)
     print(
-        f"\nChosen: {threshold:.2f}, at which {_PRECISION:.0%} of the likely answers to these and to the posts of {FIT.name}, each unseen, are right."
+        f"\nChosen: {threshold:.2f}, at which {_PRECISION:.0%} of the answers by words to these and to the posts of {FIT.name}, each unseen, are right."
     )
     message, by_entry, usual = choose_message(labelled, natural)
     cause = choose_cause_weights(

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections import Counter, defaultdict
+from functools import partial
 from typing import NamedTuple
 
 from kb.corpus.loader import load
@@ -101,7 +102,8 @@ def read_posts(index, queries, weight=1.0) -> list[Post]:
         if matches and (is_settled(reading, matches) or matches[0].confidence == "likely"):
             level = "likely" if reading.is_corrected else matches[0].confidence
             first = matches[0].slug
-            message = message_signals(reading, lambda made=query_terms: made, matches[0], 0.0, best_ties(matches))
+            signals = partial(message_signals, reading, lambda made=query_terms: made, matches[0])
+            message = signals(0.0, best_ties(matches), is_alone=False)
         compared = [] if level else compare_entries(index, reading, query_terms)
         source = query.get("source", f"line {query.get('line')}").partition("#")[0]
         right = right_entries(index, query)

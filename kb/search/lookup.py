@@ -46,7 +46,8 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
     query = cache(partial(_make_query, index, reading))  # many look-ups need none
     ties = best_ties(by_message)
     matches = [
-        _message_match(index, reading, query, match, ties) for match in _in_order(index, query, by_message, ties)
+        _message_match(index, reading, query, match, ties, is_alone=match.error_rank != by_message[0].error_rank)
+        for match in _in_order(index, query, by_message, ties)
     ]
     asked = index.asked(reading.tokens)
     if not is_settled(reading, by_message) or asked not in ("", by_message[0].slug):
@@ -101,17 +102,21 @@ def _in_order(index: Index, query: Callable[[], Query], matches: list[MessageMat
     return [*rank_ties(index, query(), matches[:ties]), *matches[ties:]]
 
 
-def _message_match(index: Index, reading: Reading, query: Callable[[], Query], match: MessageMatch, ties: int) -> Match:
+def _message_match(
+    index: Index, reading: Reading, query: Callable[[], Query], match: MessageMatch, ties: int, *, is_alone: bool
+) -> Match:
     """Return the match as part of an answer; `ties` is the number of entries that have the first match's message.
 
-    One that needed a corrected spelling is at most likely, as is one whose entry often was not the answer to posts with its message, or says other things
-    than the rest of the paste.
+    `is_alone` says that the rest of the paste is about another error. A match that needed a corrected spelling is at most likely, as is one whose entry
+    often was not the answer to posts with its message, or says other things than the rest of the paste.
     """
     confidence: Confidence = "likely" if reading.is_corrected else match.confidence
     score = model().likely
     if confidence == "exact":
         reliability = model().reliability.get(match.slug, model().usual_reliability)
-        score = probability(model().message(message_signals(reading, query, match, reliability, ties)))
+        score = probability(
+            model().message(message_signals(reading, query, match, reliability, ties, is_alone=is_alone))
+        )
         confidence = "exact" if score >= EXACT else "likely"
     return Match(match.slug, confidence, score, index.summary(match.slug)["title"], evidence(index, reading, match))
 

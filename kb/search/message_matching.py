@@ -121,17 +121,16 @@ def best_ties(matches: list[MessageMatch]) -> int:
 
 
 def message_signals(
-    reading: Reading, query: Callable[[], Query], match: MessageMatch, reliability: float, ties: int
+    reading: Reading, query: Callable[[], Query], match: MessageMatch, reliability: float, ties: int, *, is_alone: bool
 ) -> dict[str, float]:
     """Return the numbers by which the entry of a message that matched whole is judged.
 
-    `query` makes the terms of the paste; it is not called for a message alone.
-
-    `reliability` is that of the entry, as log odds, and `ties` the number of entries that have the same message. A paste that says more shows more of
-    its cause: the more terms it has beside the message, and the less these mean what the entry says, the more often the cause is one that the entry does
-    not know.
+    `query` makes the terms of the paste; it is not called for a message alone. `reliability` is that of the entry, as log odds, and `ties` the number of
+    entries that have the same message. A paste that says more shows more of its cause: the more terms it has beside the message, and the less these mean
+    what the entry says, the more often the cause is one that the entry does not know. With `is_alone` the rest of the paste does not count, because it is
+    about another error.
     """
-    is_alone = len(reading.tokens) <= match.hit.end - match.hit.start + match.is_typed
+    is_alone = is_alone or len(reading.tokens) <= match.hit.end - match.hit.start + match.is_typed
     rest = {} if is_alone else query().rest(match.hit.template.source)
     return {
         "reliability": reliability,

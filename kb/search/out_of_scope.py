@@ -1,13 +1,13 @@
-"""Recognise pastes about other frameworks, libraries and tools, which kb does not answer."""
+"""Recognise pastes about other frameworks, which kb does not answer."""
 
 from __future__ import annotations
 
 import re
 
 from kb.text.lazy_regex import lazy_pattern
-from kb.text.software import FRAMEWORKS, OTHERS, WORD, names, names_pytorch
+from kb.text.software import WORD, frameworks, names_pytorch
 
-__all__ = ["names_other_framework", "names_other_software", "raised_elsewhere"]
+__all__ = ["names_other_framework", "raised_elsewhere"]
 
 _COMPARED = lazy_pattern(
     r"(?:\b(?:like|unlike|as|than|to|of|from|instead)\b(?:\W{1,40}\w{1,40})?\W{1,3}|[像如似于比照])$", re.IGNORECASE
@@ -21,17 +21,9 @@ def names_other_framework(text: str) -> bool:
     """Whether the text names another framework, not only for comparison, and nothing of PyTorch."""
     if names_pytorch(text):
         return False
-    frameworks = [word for word in WORD.finditer(text) if word.group().lower() in names(FRAMEWORKS)]
-    is_comparison = any(_COMPARED.search(text[max(0, word.start() - 40) : word.start()]) for word in frameworks)
-    return bool(frameworks) and not is_comparison
-
-
-def names_other_software(text: str) -> bool:
-    """Whether the text names another framework, library or tool, and nothing of PyTorch."""
-    if names_pytorch(text):
-        return False
-    known = names(FRAMEWORKS) | names(OTHERS)
-    return any(word.lower() in known for word in WORD.findall(text))
+    named = [word for word in WORD.finditer(text) if word.group().lower() in frameworks()]
+    is_comparison = any(_COMPARED.search(text[max(0, word.start() - 40) : word.start()]) for word in named)
+    return bool(named) and not is_comparison
 
 
 def raised_elsewhere(text: str, end: int) -> bool:
@@ -40,4 +32,4 @@ def raised_elsewhere(text: str, end: int) -> bool:
     package = WORD.match(text, position + len(_INSTALLED[0])) if position >= 0 else None
     if package is None or 'File "' in text[position:end]:
         return False
-    return package.group().lower() in names(FRAMEWORKS)
+    return package.group().lower() in frameworks()

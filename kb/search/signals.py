@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kb.search.out_of_scope import names_other_framework, names_other_software
+from kb.search.out_of_scope import names_other_framework
 from kb.search.reading import Reading
 from kb.text.lazy_regex import lazy_pattern
 from kb.text.paste_context import package_stack
@@ -26,9 +26,6 @@ _PARAPHRASE = 0.4
 
 _SAME_WORDS = 0.65
 """The cosine from which a title or alias is nearly the whole paste. Posts seldom reach it; a title that is typed does."""
-
-_MAX_LEAD = 5.0
-"""The lead, in nats, from which an answer is no surer."""
 
 _MAX_PHRASE_COVERAGE = 2.0
 """A title or alias may be covered more than once over, because terms count by their zone. More than twice is no surer."""
@@ -91,29 +88,23 @@ def entry_signals(features: Features) -> dict[str, float]:
 def answer_signals(reading: Reading, ranked: Sequence[tuple[float, Features]]) -> dict[str, float]:
     """Return the numbers by which the first of the ranked entries is judged; `ranked` has the score of each, in nats, and is not empty.
 
-    `share` is the logarithm of the first entry's share of the odds of all of them, and `lead` its score beyond that of the second. `is_first_by_…` say
-    which single signals agree that it is the first.
+    `share` is the logarithm of the first entry's share of the odds of all of them, and `meaning_lead` how much nearer its meaning is than that of any other.
     An entry that shares nothing, whose score is 0, is always among the others, so a single candidate has to share something too.
     """
     first, best = ranked[0]
-    others = [score for score, _ in ranked[1:]] + [0.0]
+    scores = [score for score, _ in ranked[1:]] + [0.0]
     text, cause = reading.text.text, reading.root_cause()
     is_error = cause is not None
     is_raised_by_pytorch = cause is not None and _raised_by_pytorch(reading, cause)
     bm25 = math.log1p(best.bm25)
     return {
-        "share": -math.log(1.0 + sum(math.exp(score - first) for score in others)),
-        "lead": min(first - max(others), _MAX_LEAD),
+        "share": -math.log(1.0 + sum(math.exp(score - first) for score in scores)),
         "bm25": bm25,
         "coverage": best.coverage,
         "phrase_coverage": min(best.phrase_coverage, _MAX_PHRASE_COVERAGE),
         "term_similarity": best.similarity.terms,
-        "meaning": best.similarity.meaning,
-        "is_first_by_bm25": float(best.bm25 == max(features.bm25 for _, features in ranked)),
-        "is_first_by_phrase": float(best.phrase_coverage == max(features.phrase_coverage for _, features in ranked)),
-        "is_first_by_meaning": float(
-            best.similarity.meaning == max(features.similarity.meaning for _, features in ranked)
-        ),
+        "meaning_lead": best.similarity.meaning
+        - max((other.similarity.meaning for _, other in ranked[1:]), default=0.0),
         "same_words": max(0.0, best.paraphrase_similarity - _SAME_WORDS),
         "is_silent": float(best.is_silent),
         "is_error": float(is_error),
@@ -122,10 +113,9 @@ def answer_signals(reading: Reading, ranked: Sequence[tuple[float, Features]]) -
         "is_raised_by_pytorch": float(is_raised_by_pytorch),
         "has_frames_of_pytorch": float(not BUILT_ON_PYTORCH.isdisjoint(package_stack(text, reading.errors))),
         "is_of_any_program": float(_is_of_any_program(reading)),
-        "names_other_software": float(names_other_software(text)),
         "names_other_framework": float(names_other_framework(text)),
         "error_bm25": is_error * bm25,
-        "error_coverage": is_error * best.coverage,
+        "length": math.log1p(len(text)),
     }
 
 

@@ -15,7 +15,7 @@ from kb.text.lexer import lower
 from kb.text.lines import matches_in_lines
 from kb.text.normalize import NormalizedText
 from kb.text.program_messages import SIGNALS
-from kb.text.software import BUILT_ON_PYTORCH, FRAMEWORKS, WORD, names, names_pytorch
+from kb.text.software import BUILT_ON_PYTORCH, WORD, frameworks, names_pytorch
 from kb.text.stated_versions import cuda_version, package_versions, python_version
 
 __all__ = ["OWN_CODE", "Device", "PasteContext", "System", "package_stack", "read_context"]
@@ -201,5 +201,4 @@ def _signal_of_code(code: int) -> str:
 
 
 def _other_frameworks(lowered: str) -> tuple[str, ...]:
-    known = names(FRAMEWORKS)
-    return tuple(dict.fromkeys(word for word in WORD.findall(lowered) if word in known))[:_MAX_FACTS]
+    return tuple(dict.fromkeys(word for word in WORD.findall(lowered) if word in frameworks()))[:_MAX_FACTS]

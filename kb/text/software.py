@@ -8,10 +8,7 @@ from functools import cache
 
 from kb.text.lazy_regex import lazy_pattern
 
-__all__ = ["BUILT_ON_PYTORCH", "FRAMEWORKS", "OTHERS", "WORD", "names", "names_pytorch"]
-
-FRAMEWORKS, OTHERS = "frameworks", "others"
-"""The lists of names in `kb/text/data`."""
+__all__ = ["BUILT_ON_PYTORCH", "WORD", "frameworks", "names_pytorch"]
 
 BUILT_ON_PYTORCH = frozenset(
     (
@@ -36,9 +33,9 @@ _PYTORCH = lazy_pattern(
 
 
 @cache
-def names(file: str) -> frozenset[str]:
-    """Return the names of one of the two lists, in lower case."""
-    with open(os.path.join(os.path.dirname(__file__), "data", f"{file}.txt"), encoding="utf-8") as lines:
+def frameworks() -> frozenset[str]:
+    """Return the names of frameworks other than PyTorch, in lower case, of `kb/text/data`."""
+    with open(os.path.join(os.path.dirname(__file__), "data", "frameworks.txt"), encoding="utf-8") as lines:
         return frozenset(name for line in lines if not line.startswith("#") for name in line.split())
 
 

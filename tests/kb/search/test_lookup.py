@@ -9,9 +9,9 @@ import pytest
 from kb import lookup as public_lookup
 from kb.index.manager import open_index
 from kb.search.evidence import fill_explain
-from kb.search.lookup import lookup
+from kb.search.lookup import best_reading, lookup
 from kb.text.languages import LANGUAGES
-from kb.text.software import FRAMEWORKS, OTHERS, names
+from kb.text.software import frameworks
 from tests.kb.entries_to_find import write_entry
 from tests.kb.pastes import traceback_of
 
@@ -203,8 +203,12 @@ def test_a_type_that_no_other_error_has_is_enough(index):
 
 def test_entries_with_the_same_message_are_told_apart_by_the_rest(index):
     message = "RuntimeError: input kinds differ between the two"
-    assert ids(lookup(f"I keep layers in a ModuleList\n{message}", index=index))[0] == ("gpu-wording", "exact")
-    assert ids(lookup(f"with gradient clipping by norm\n{message}", index=index))[0] == ("cpu-wording", "exact")
+    for said, slug in (
+        ("I keep layers in a ModuleList", "gpu-wording"),
+        ("with gradient clipping by norm", "cpu-wording"),
+    ):
+        match = lookup(f"{said}\n{message}", index=index).matches[0]
+        assert (match.id, match.evidence.is_whole) == (slug, True)
 
 
 @pytest.mark.parametrize(
@@ -302,10 +306,8 @@ def test_a_library_with_torch_in_its_name_is_not_pytorch(published):
 
 
 def test_other_names_are_folded_and_none_is_what_entries_are_about(published):
-    known = names(FRAMEWORKS) | names(OTHERS)
-    assert all(name == name.lower() and name.isalnum() for name in known)
-    assert not known & {"torch", "pytorch", "torchvision", "lightning", "transformers", "cuda", "cudnn", "nccl"}
-    assert not names(FRAMEWORKS) & names(OTHERS)
+    assert all(name == name.lower() and name.isalnum() for name in frameworks())
+    assert not frameworks() & {"torch", "pytorch", "torchvision", "lightning", "transformers", "cuda", "cudnn", "nccl"}
 
 
 def test_a_question_about_another_framework_is_declined_unless_it_is_only_compared(published):
@@ -413,9 +415,9 @@ def test_a_second_thread_finds_the_modules_themselves():
 )
 def test_what_any_program_may_print_is_exact_only_where_pytorch_is_shown(published, message, slug):
     frame = 'Traceback (most recent call last):\n  File "/x/torch/utils/data/dataloader.py", line 3, in f\n    g()\n'
-    bare, shown = (lookup(text, index=published).matches[0] for text in (message, frame + message))
-    assert (bare.id, bare.confidence) == (slug, "likely")
-    assert (shown.id, shown.confidence) == (slug, "exact")
+    bare, shown = (best_reading(published, text)[1][0] for text in (message, frame + message))
+    assert (bare.slug, bare.confidence) == (slug, "likely")
+    assert (shown.slug, shown.confidence) == (slug, "exact")
 
 
 @pytest.mark.parametrize(
