@@ -13,7 +13,7 @@ from kb.search.evidence import evidence
 from kb.search.message_matching import (
     MessageMatch,
     best_ties,
-    ends_with_full_line,
+    has_full_line,
     match_messages,
     message_signals,
 )
@@ -73,13 +73,13 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
 def best_reading(index: Index, text: str) -> tuple[Reading, list[MessageMatch]]:
     """Return the first reading that a message explains, with its matches; if there is none, the first with any match, or the text as it is.
 
-    Where the explained message ends with a full line, it may go on in the next one: then the reading with the longer message counts.
+    Where the explained message has a full line, it may go on in the next one: then the reading with the longer message counts.
     """
     tried: list[tuple[Reading, list[MessageMatch]]] = []
     for reading in readings(index, text):
         tried.append((reading, match_messages(index, reading)))
         settled = [pair for pair in tried if is_settled(*pair)]
-        if settled and (len(tried) > 1 or not ends_with_full_line(reading, settled[0][1][0])):
+        if settled and (len(tried) > 1 or not has_full_line(reading, settled[0][1][0])):
             return max(settled, key=lambda pair: pair[1][0].specificity)
     return next((pair for pair in tried if pair[1]), tried[0])
 
@@ -126,14 +126,14 @@ def _with_candidates(
 ) -> list[Match]:
     """Return the matches and what the words of the paste find besides, answers before what is only related.
 
-    An exact match that explains no more than a warning becomes related. A paste that is a title or alias as a whole is answered by the
+    A whole message that explains no more than a warning becomes related. A paste that is a title or alias as a whole is answered by the
     entry `asked`.
     """
     from kb.search.ranking import compare_entries, rank
     from kb.search.signals import answer_signals, is_foreign
     from kb.text.analyzer import as_written, spellings
 
-    known = [match._replace(confidence="related") if match.confidence == "exact" else match for match in matches]
+    known = [match._replace(confidence="related") if match.evidence.is_whole else match for match in matches]
     ranked = rank(compare_entries(index, reading, query()))
     written = spellings(reading.text.text)
     if asked:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kb.documents.shapes import EntrySummary
     from kb.search.query import Query
 
-__all__ = ["MessageMatch", "best_ties", "ends_with_full_line", "match_messages", "message_signals"]
+__all__ = ["MessageMatch", "best_ties", "has_full_line", "match_messages", "message_signals"]
 
 MIN_INFORMATION = 10.0
 """Minimum information content, in nats, that the matched words of an incomplete template need. About four rare words."""
@@ -140,12 +140,13 @@ def message_signals(
     }
 
 
-def ends_with_full_line(reading: Reading, match: MessageMatch) -> bool:
-    """Tell whether the match ends in a line that is as long as the longest of the paste, and is not the last one."""
-    text = reading.text.text
-    at = reading.tokens[match.hit.end - 1].start
-    begin, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
-    return 0 <= end < len(text.rstrip()) and end - begin == max(map(len, text.split("\n")))
+def has_full_line(reading: Reading, match: MessageMatch) -> bool:
+    """Tell whether a line of the match is as long as the longest of the paste, and is not the last one: the paste may be wrapped there."""
+    text = reading.text.text.rstrip()
+    first, last = (reading.tokens[at].start for at in (match.hit.start, match.hit.end - 1))
+    begin, end = text.rfind("\n", 0, first) + 1, text.find("\n", last)
+    lines = text[begin:end].split("\n") if end >= 0 else text[begin:].split("\n")[:-1]
+    return max(map(len, lines), default=0) == max(map(len, text.split("\n")))
 
 
 def _judge(hit: TemplateHit, reading: Reading, *, is_notice: bool) -> MessageMatch | None:

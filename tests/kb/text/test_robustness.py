@@ -64,13 +64,15 @@ def test_a_message_is_known_by_its_first_sentence(index, corpus):
     for slug, first in sorted({(slug, first) for slug, (first, stop, _) in sentences if stop}):
         if len(first.split()) < 6:
             continue
-        quoted += 1
         said = filled(first, chooser(slug))
         answer = lookup(f"It says {said}. With a list it works.", index=index)
+        if answer.matches and answer.matches[0].id != slug and answer.matches[0].evidence.is_whole:
+            continue  # the sentence is the whole message of another entry
+        quoted += 1
         if not answer.answered or answer.matches[0].id != slug:
             missed.append((slug, said))
     assert quoted > 50
-    assert len(missed) <= quoted * 0.17, missed
+    assert len(missed) <= quoted * 0.14, missed
 
 
 @pytest.mark.slow
