@@ -21,12 +21,9 @@ PREPARE = "sandbox/engine/prepare.sh builds it"
 _KILLED = 137
 """The exit status of a container whose first process SIGKILL ended before kb did.
 
-No process inside can send it to the first one, so it was the kernel, for memory. The engine learns that by an event that it may miss.
+No process inside can send it to the first one, except under gVisor, so it was the kernel, for memory. The engine learns that by an event that it may miss.
 """
 
-_LATE_REPORTS = (
-    10  # times that the engine is asked, a tenth of a second apart, whether a worker was killed for its memory
-)
 _REMOVALS = 6  # attempts, with a pause before each that grows by a second
 _unremoved: set[str] = set()  # ids of this process's containers that the engine did not remove when it was asked
 
@@ -80,7 +77,7 @@ class Docker:
         """Start a worker; see Backend."""
         client = connect()
         try:
-            transport = ContainerTransport(client, self._create(client, spec), gvisor=self._gvisor())
+            transport = ContainerTransport(client, self._create(client, spec))
         except BaseException:
             client.close()
             raise
@@ -129,12 +126,11 @@ class Docker:
 class ContainerTransport:
     """The conversation with a worker that is a container's first process."""
 
-    def __init__(self, client: Any, container: str, *, gvisor: bool) -> None:
+    def __init__(self, client: Any, container: str) -> None:
         from docker.errors import APIError
 
         self._client = client
         self._container = container
-        self._gvisor = gvisor
         self._errors = b""
         self._report: ExitReport | None = None
         self._attached: Any = None
@@ -185,24 +181,12 @@ class ContainerTransport:
             self._responses.stop()
             state = self._final_state()
             exited = "" if state.get("Running") else f"its first process ended with status {state.get('ExitCode')}"
-            self._report = ExitReport(self._is_out_of_memory(state), last_line(self._errors) or exited)
+            out_of_memory = state.get("OOMKilled") is True or state.get("ExitCode") == _KILLED
+            self._report = ExitReport(out_of_memory, last_line(self._errors) or exited)
             _remove(self._client, self._container)
             self._disconnect()
             self._client.close()
         return self._report
-
-    def _is_out_of_memory(self, state: dict[str, Any]) -> bool:
-        """Return whether the kernel killed the worker for its memory, which the engine may learn late.
-
-        Nothing else kills a container's first process, but under gVisor a program can; so there the engine is asked again.
-        """
-        if state.get("OOMKilled") is True or state.get("ExitCode") != _KILLED:
-            return state.get("OOMKilled") is True
-        for _ in range(_LATE_REPORTS if self._gvisor else 0):
-            time.sleep(0.1)
-            if self._final_state().get("OOMKilled") is True:
-                return True
-        return not self._gvisor
 
     def _final_state(self) -> dict[str, Any]:
         """Return how the container ended, empty where the engine does not say."""

@@ -95,6 +95,7 @@ ATTACKS: list[Attack] = [
         "raise SystemExit(3)",
         "exit",
         "signal",
+        "memory",  # under gVisor, where it kills its worker, which the engine does not tell from a want of memory
     ),
     held(
         "ptrace",
