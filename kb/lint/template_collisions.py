@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kb.corpus.loader import Corpus
 from kb.search.reading import read
 from kb.templates.entry_templates import entry_templates
-from kb.templates.matcher import Piece
+from kb.templates.matcher import Piece, is_typed
 from kb.templates.occurrences import find_occurrences
 from kb.text.lexer import Token, lex
 from kb.text.normalize import normalize
@@ -113,8 +113,7 @@ class _TemplateIndex:
             for template in self._by_word.get(word, ()):
                 if template.words <= words:
                     for start, end in find_occurrences(template.pieces, tokens):
-                        is_typed = start > 0 and tokens[start - 1].text.rpartition(".")[2] == template.type
-                        yield _Match(template, start - is_typed, end)
+                        yield _Match(template, start - is_typed(template.type, tokens, start), end)
 
 
 def _templates(corpus: Corpus) -> Iterator[_Template]:

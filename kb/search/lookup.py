@@ -32,7 +32,7 @@ __all__ = ["best_reading", "is_settled", "lookup"]
 
 
 EXACT = 0.8
-"""The probability from which the entry of a message that matched whole is called exact. Below it, two of three labelled posts had another cause."""
+"""The probability from which the entry of a message that matched whole is called exact. Of the labelled posts below it, half had another cause."""
 
 
 def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index | None = None) -> Answer:

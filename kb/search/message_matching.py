@@ -11,7 +11,7 @@ from kb.index.template_index import TemplateHit
 from kb.search.answer import Confidence
 from kb.search.reading import Reading
 from kb.templates.attributes import MODULE, TENSOR, is_of_pytorch_alone
-from kb.templates.matcher import Piece, Placeholder
+from kb.templates.matcher import Piece, Placeholder, is_typed
 from kb.text.frames import traceback_files
 from kb.text.lazy_regex import lazy_pattern
 from kb.text.software import BUILT_ON_PYTORCH, names_pytorch
@@ -156,7 +156,7 @@ def _judge(hit: TemplateHit, reading: Reading, *, is_notice: bool) -> MessageMat
     """
     template, tokens, errors = hit.template, reading.tokens, reading.errors
     type_ = template.type.lower()
-    is_typed = bool(type_) and hit.start > 0 and tokens[hit.start - 1].text.rpartition(".")[2] == type_
+    typed = is_typed(type_, tokens, hit.start)
     rank = reading.error_rank(tokens[hit.start].start, tokens[hit.end - 1].start)
     error = errors[rank] if rank < len(errors) else None
     confidence: Confidence | None
@@ -171,7 +171,7 @@ def _judge(hit: TemplateHit, reading: Reading, *, is_notice: bool) -> MessageMat
         confidence = None
     else:
         is_at_end = hit.end == len(tokens) or (error is not None and _is_whole_message(reading, hit, error))
-        confidence = _confidence(hit, is_typed=is_typed, is_at_end=is_at_end)
+        confidence = _confidence(hit, is_typed=typed, is_at_end=is_at_end)
     if confidence is None:
         return None
     causes = sum(error.role == "error" for error in errors)
@@ -179,7 +179,7 @@ def _judge(hit: TemplateHit, reading: Reading, *, is_notice: bool) -> MessageMat
     is_aside = causes <= rank and (rank < len(errors) or is_notice or reports)
     reports_shown = reports and not all(map(is_wrapper, errors[:causes]))
     is_below = error is not None and "\n\n" in reading.text.text[error.start : tokens[hit.start].start]
-    return MessageMatch(hit, rank, is_typed, bool(causes) and is_aside, is_notice, reports_shown, is_below, confidence)
+    return MessageMatch(hit, rank, typed, bool(causes) and is_aside, is_notice, reports_shown, is_below, confidence)
 
 
 def _confidence(hit: TemplateHit, *, is_typed: bool, is_at_end: bool) -> Confidence | None:

@@ -8,7 +8,17 @@ from typing import NamedTuple
 from kb.templates.attributes import MODULE, TENSOR, is_attribute
 from kb.text.lexer import Token, numbers
 
-__all__ = ["MAX_OPEN", "OPEN_TYPES", "PLACEHOLDER_TYPES", "Alignment", "Piece", "Placeholder", "align", "match"]
+__all__ = [
+    "MAX_OPEN",
+    "OPEN_TYPES",
+    "PLACEHOLDER_TYPES",
+    "Alignment",
+    "Piece",
+    "Placeholder",
+    "align",
+    "is_typed",
+    "match",
+]
 
 PLACEHOLDER_TYPES = (
     *("int", "num", "shape", "dtype", "device", "size", "name", "names", "path", "version", "text"),
@@ -94,6 +104,11 @@ def match(pieces: Sequence[Piece], tokens: Sequence[Token], start: int = 0) -> t
     """
     complete = _Walk(pieces, tokens).match(0, start, 0)
     return None if complete is None else (complete[0], complete[2])
+
+
+def is_typed(type_: str, tokens: Sequence[Token], start: int) -> bool:
+    """Return whether an exception's type, in lower case and without its modules, stands right before the token at `start`."""
+    return bool(type_) and start > 0 and tokens[start - 1].text.rpartition(".")[2] == type_
 
 
 class _Walk:

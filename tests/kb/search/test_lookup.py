@@ -9,7 +9,7 @@ import pytest
 from kb import lookup as public_lookup
 from kb.index.manager import open_index
 from kb.search.evidence import fill_explain
-from kb.search.lookup import best_reading, lookup
+from kb.search.lookup import lookup
 from kb.text.languages import LANGUAGES
 from kb.text.software import frameworks
 from tests.kb.entries_to_find import write_entry
@@ -415,9 +415,9 @@ def test_a_second_thread_finds_the_modules_themselves():
 )
 def test_what_any_program_may_print_is_exact_only_where_pytorch_is_shown(published, message, slug):
     frame = 'Traceback (most recent call last):\n  File "/x/torch/utils/data/dataloader.py", line 3, in f\n    g()\n'
-    bare, shown = (best_reading(published, text)[1][0] for text in (message, frame + message))
-    assert (bare.slug, bare.confidence) == (slug, "likely")
-    assert (shown.slug, shown.confidence) == (slug, "exact")
+    bare, shown = (lookup(text, index=published).matches[0] for text in (message, frame + message))
+    assert (bare.id, bare.confidence, bare.evidence.is_whole) == (slug, "likely", False)
+    assert (shown.id, shown.evidence.is_whole) == (slug, True)
 
 
 @pytest.mark.parametrize(
