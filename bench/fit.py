@@ -18,7 +18,7 @@ from bench.embed import index_without_posts
 from bench.fit_cause import choose_cause_weights, read_causes
 from bench.fit_message import choose_message, likely_share
 from bench.fit_posts import answered_posts, as_they_come, folds, made_posts, read_posts, with_popularity
-from bench.linear import STRENGTHS, best_strength, fit_linear, fit_order, log_losses, log_share
+from bench.linear import STRENGTHS, best_strength, fit_linear, fit_order, log_losses, log_share, lowest_precise
 from bench.posts import CHOOSE, FIT, catalogue_halves
 from kb.index.manager import open_index
 from kb.search.calibration import WEIGHTS_FILE, Linear, probability
@@ -26,9 +26,8 @@ from kb.search.evaluation import read_queries
 from kb.search.ranking import rank
 from kb.search.signals import answer_signals, entry_signals
 
-_THRESHOLDS = tuple(number / 100 for number in range(20, 86))
-_NEAR = 5
-"""How many thresholds on each side count as near."""
+_SHOWN = (0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8)
+"""The thresholds that the report shows."""
 
 _PRECISION = 0.75
 """What *likely* promises: of four such answers to posts as they come, three are right. More would decline most of what is answered rightly."""
@@ -133,16 +132,6 @@ def outcome(judged, threshold) -> Outcome:
     )
 
 
-def lowest_threshold(judged) -> float:
-    """Return the lowest threshold at which the answers by words are right as often as promised; the highest that is tried where none is.
-
-    The precision at a threshold is the mean over those near it, because few posts lie between two of them.
-    """
-    precisions = [outcome(judged, at).precision for at in _THRESHOLDS]
-    smooth = [mean(precisions[max(0, at - _NEAR) : at + _NEAR + 1]) for at in range(len(_THRESHOLDS))]
-    return next((at for at, near in zip(_THRESHOLDS, smooth, strict=True) if near >= _PRECISION), _THRESHOLDS[-1])
-
-
 def main(argv):
     parser = argparse.ArgumentParser(prog="python -m bench fit", description=__doc__.splitlines()[0])
     parser.add_argument("--dry-run", action="store_true", help="write nothing")
@@ -189,15 +178,16 @@ def main(argv):
     print("|---:|---:|---:|---:|---:|---:|---:|---:|")
     judged = judge(natural, ranking, answer)
     of_catalogue = judge(catalogue, ranking, answer)
-    for at in _THRESHOLDS[::5]:
+    for at in _SHOWN:
         cells = [*outcome(judged, at), *outcome(of_catalogue, at)[:3]]
         print(f"| {at:.2f} | {' | '.join(f'{cell:.3f}' for cell in cells)} |")
     unseen = judge_unseen(with_popularity(labelled, counts), ranking_strength, strength)
-    threshold = lowest_threshold(judged + of_catalogue + unseen)
+    by_words = [post for post in judged + of_catalogue + unseen if not post.level]
+    threshold = lowest_precise([(post.probability, post.is_right, post.weight) for post in by_words], _PRECISION)
     print(
         f"\nChosen: {threshold:.2f}, at which {_PRECISION:.0%} of the answers by words to these and to the posts of {FIT.name}, each unseen, are right."
     )
-    message, by_entry, usual = choose_message(labelled, natural)
+    message, exact, by_entry, usual = choose_message(labelled, natural)
     cause = choose_cause_weights(
         read_causes(without_posts, [*read_queries(FIT), *fitted_half]),
         read_causes(index, [*read_queries(CHOOSE), *chosen_half]),
@@ -212,6 +202,7 @@ def main(argv):
         "messages": {
             "intercept": message.intercept,
             "weights": dict(message.weights),
+            "exact": exact,
             "reliability": by_entry,
             "usual_reliability": usual,
             "likely": likely_share(posts),

@@ -4,13 +4,15 @@ import math
 from collections import Counter
 from statistics import mean
 
-from bench.fit_posts import Post
-from bench.linear import STRENGTHS, best_strength, fit_linear, log_losses
+from bench.fit_posts import Post, folds
+from bench.linear import STRENGTHS, best_strength, fit_linear, log_losses, lowest_precise
 from kb.search.calibration import Linear, probability
-from kb.search.lookup import EXACT
 
 _PRIOR_POSTS = 5
 """The number of posts of the usual share that each entry's own are added to."""
+
+_PRECISION = 0.97
+"""What *exact* promises: of a hundred such answers to posts as they come, 97 are right."""
 
 
 def of_messages(posts) -> list[Post]:
@@ -51,23 +53,40 @@ def fit_message(posts, strength) -> Linear:
     return fit_linear(*message_rows(posts, lambda post: sources[post.source]), strength)
 
 
+def judge_messages(fitted, strength, posts):
+    """Return the probability that a whole message answers, whether it does, and what the post counts, of each post, by what is fitted on others."""
+    by_entry, usual = reliabilities(fitted)
+    message = fit_message(fitted, strength)
+    rows, labels = message_rows(posts, lambda _post: (by_entry, usual))
+    return [
+        (probability(message(row)), is_right, post.weight)
+        for row, is_right, post in zip(rows, labels, posts, strict=True)
+    ]
+
+
 def choose_message(fitted, held):
-    """Return how the entries of whole messages are judged, and the reliabilities of entries; print how that does on the posts held out."""
+    """Return how the entries of whole messages are judged, the probability from which they are exact, and the reliabilities of entries.
+
+    Print how that does on the posts held out.
+    """
     known, new = of_messages(fitted), of_messages(held)
     by_entry, usual = reliabilities(known)
     rows, labels = message_rows(new, lambda _post: (by_entry, usual))
     candidates = {strength: fit_message(known, strength) for strength in STRENGTHS}
     losses = {strength: log_losses(candidate, rows, labels) for strength, candidate in candidates.items()}
     strength = best_strength(losses)
-    message = candidates[strength]
     alike = mean(log_losses(Linear({}, usual), rows, labels))
     print(
         f"\nWhole messages: log loss {alike:.4f} with one share for all, {mean(losses[strength]):.4f} by signals, C = {strength:g}."
     )
-    for least in (0.0, 0.5, EXACT):
-        right = [is_right for row, is_right in zip(rows, labels, strict=True) if probability(message(row)) >= least]
+    judged = judge_messages(known, strength, new)
+    unseen = [answer for others, own in folds(known) for answer in judge_messages(others, strength, own)]
+    exact = lowest_precise(judged + unseen, _PRECISION)
+    for least in (0.0, 0.5, 0.8, exact):
+        right = [is_right for probable, is_right, _ in judged if probable >= least]
         print(f"From {least:.2f} on: {len(right)} posts, {mean(right):.3f} answered rightly.")
-    return message, by_entry, usual
+    print(f"Exact from {exact:.2f} on, where {_PRECISION:.0%} of these and of the fitted posts, each unseen, are answered rightly.")
+    return candidates[strength], exact, by_entry, usual
 
 
 def likely_share(posts):

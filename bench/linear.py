@@ -10,6 +10,10 @@ STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 _DIGITS = 5
 
+_THRESHOLDS = tuple(number / 100 for number in range(20, 100))
+_NEAR = 5
+"""How many thresholds on each side count as near."""
+
 
 def fit_linear(rows, labels, strength, weights=None, *, intercept=True) -> Linear:
     """Return logistic regression over named signals, as weights of the signals themselves."""
@@ -68,3 +72,18 @@ def log_losses(linear, rows, labels):
     """Return the negative logarithm of the probability given to what was so, of each row."""
     probabilities = [probability(linear(row)) for row in rows]
     return [-math.log(p if is_right else 1 - p) for p, is_right in zip(probabilities, labels, strict=True)]
+
+
+def lowest_precise(judged, promised):
+    """Return the lowest threshold from which a promised share is right; the highest that is tried where there is none.
+
+    `judged` has a probability, whether it was right, and a weight of each answer. The share at a threshold is the mean over those near it, because few
+    answers lie between two of them.
+    """
+    shares = []
+    for threshold in _THRESHOLDS:
+        above = [(is_right, weight) for probability, is_right, weight in judged if probability >= threshold]
+        if above:
+            shares.append(sum(weight for is_right, weight in above if is_right) / sum(weight for _, weight in above))
+    smooth = [mean(shares[max(0, at - _NEAR) : at + _NEAR + 1]) for at in range(len(shares))]
+    return next((at for at, near in zip(_THRESHOLDS, smooth, strict=False) if near >= promised), _THRESHOLDS[-1])

@@ -14,6 +14,7 @@ from kb.search.message_matching import (
     MessageMatch,
     best_ties,
     has_full_line,
+    is_all_of_paste,
     match_messages,
     message_signals,
 )
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
     from kb.search.query import Query
 
 __all__ = ["best_reading", "is_settled", "lookup"]
-
-
-EXACT = 0.8
-"""The probability from which the entry of a message that matched whole is called exact. Of the labelled posts below it, half had another cause."""
 
 
 def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index | None = None) -> Answer:
@@ -58,7 +55,8 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
     answered = bool(shown) and shown[0].confidence != "related"
     understood = None if answered else _understood(reading)
     message = shown[0].evidence.template if answered else ""
-    vectors = index.embeddings.cause_vectors(shown[0].id, message) if answered else []
+    is_message_alone = bool(by_message) and is_all_of_paste(reading, by_message[0])
+    vectors = index.embeddings.cause_vectors(shown[0].id, message) if answered and not is_message_alone else []
     return Answer(
         answered=answered,
         matches=() if understood and understood.is_foreign else shown,
@@ -117,7 +115,7 @@ def _message_match(
         score = probability(
             model().message(message_signals(reading, query, match, reliability, ties, is_alone=is_alone))
         )
-        confidence = "exact" if score >= EXACT else "likely"
+        confidence = "exact" if score >= model().exact else "likely"
     return Match(match.slug, confidence, score, index.summary(match.slug)["title"], evidence(index, reading, match))
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kb.documents.shapes import EntrySummary
     from kb.search.query import Query
 
-__all__ = ["MessageMatch", "best_ties", "has_full_line", "match_messages", "message_signals"]
+__all__ = ["MessageMatch", "best_ties", "has_full_line", "is_all_of_paste", "match_messages", "message_signals"]
 
 MIN_INFORMATION = 10.0
 """Minimum information content, in nats, that the matched words of an incomplete template need. About four rare words."""
@@ -130,14 +130,20 @@ def message_signals(
     what the entry says, the more often the cause is one that the entry does not know. With `is_alone` the rest of the paste does not count, because it is
     about another error.
     """
-    is_alone = is_alone or len(reading.tokens) <= match.hit.end - match.hit.start + match.is_typed
-    rest = {} if is_alone else query().rest(match.hit.template.source)
+    is_all = is_all_of_paste(reading, match)
+    rest = {} if is_alone or is_all else query().rest(match.hit.template.source)
     return {
         "reliability": reliability,
         "ties": float(ties),
+        "is_all": float(is_all),
         "rest": math.log1p(len(rest)),
         "rest_meaning": query().meaning(rest, match.slug) if rest else 0.0,
     }
+
+
+def is_all_of_paste(reading: Reading, match: MessageMatch) -> bool:
+    """Tell whether the paste is the message and no more, the exception's name aside: then its words tell nothing that the message does not."""
+    return len(reading.tokens) <= match.hit.end - match.hit.start + match.is_typed
 
 
 def has_full_line(reading: Reading, match: MessageMatch) -> bool:

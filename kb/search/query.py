@@ -55,6 +55,7 @@ class Query:
 
     def __init__(self, index: Index, weights: dict[str, float]) -> None:
         self._index = index
+        self._rests: dict[str, dict[str, float]] = {}
         self.weights = weights
 
     @cached_property
@@ -82,12 +83,11 @@ class Query:
 
     def rest(self, message: str) -> dict[str, float]:
         """Return the terms with a vector that the paste has beside those of a message, with their weights."""
-        known = set(terms(message))
-        return {
-            term: weight
-            for term, weight in self.weights.items()
-            if term not in known and self._index.embeddings.knows(term)
-        }
+        if message not in self._rests:
+            known, has_vector = set(terms(message)), self._index.embeddings.knows
+            weights = self.weights.items()
+            self._rests[message] = {term: w for term, w in weights if term not in known and has_vector(term)}
+        return self._rests[message]
 
 
 def make_query(index: Index, reading: Reading) -> Query:

@@ -17,7 +17,8 @@ def test_lookup_by_json_plain_text_and_address_gives_the_same(client, paste):
     assert set(found) == {"answered", "matches", "errors", "record", "understood", "cause", "change"}
     assert 1 <= found["cause"]["item"] <= len(found["matches"][0]["items"]["en"])
     first = found["matches"][0]
-    assert (first["id"], first["confidence"]) == ("linear-width-mismatch", "exact")
+    assert first["id"] == "linear-width-mismatch"
+    assert first["confidence"] in ("exact", "likely")
     guidance = {"answer", "items", "how_to_tell", "why"}
     assert {"id", "confidence", "score", "title", "evidence", "url"} | guidance == set(first)
     assert first["items"]["en"][1]["cases"] == ["on-gpu"]

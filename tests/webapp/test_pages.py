@@ -22,13 +22,20 @@ def test_a_pasted_traceback_is_answered_with_its_line_cause_and_fix(client, past
     assert "Your input has 127 columns." in page
     assert "gives another width" in page
     assert re.search(r"<del>first .*?<b>.*5.*</b>.*</del><ins>first .*4.*</ins>", page)
-    assert "Exact match" in page
+
+
+def test_how_sure_an_answer_is_stands_on_it(client, paste):
+    message = client.post("/", data={"text": paste.splitlines()[-1]}).text
+    assert "Exact match" in message
+    assert "The message is worded like this one." in message
+    question = client.post("/", data={"text": "matrix multiplication complains about sizes"}).text
+    assert "Likely" in question
 
 
 def test_the_order_of_an_answer_is_why_found_numbers_answer_causes_change_check_why_related(client, paste):
     page = client.post("/", data={"text": paste}).text
     landmarks = [
-        "Exact match",
+        '<p class="found ',
         "<mark>",
         "A layer gets inputs of the wrong width</h2>",
         "Your input has 127",

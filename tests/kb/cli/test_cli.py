@@ -68,10 +68,8 @@ def test_json_is_the_interface_that_scripts_read():
     assert (status, answer["answered"]) == (0, True)
     assert set(answer) >= {"answered", "matches", "errors"}
     assert set(answer["matches"][0]) >= {"id", "confidence", "score", "title", "evidence"}
-    assert (answer["matches"][0]["id"], answer["matches"][0]["confidence"]) == (
-        "batchnorm-one-value-per-channel",
-        "exact",
-    )
+    assert answer["matches"][0]["id"] == "batchnorm-one-value-per-channel"
+    assert answer["matches"][0]["confidence"] in ("exact", "likely")
 
 
 VIEW = (
@@ -160,7 +158,7 @@ def test_of_a_log_that_is_too_long_the_end_is_read(tmp_path):
     (tmp_path / "log.txt").write_text(log)
     for answer in (kb("lookup", str(tmp_path / "log.txt")), kb("lookup", "-", text=log)):
         assert "batchnorm-one-value-per-channel" in answer[1]
-        assert "(exact match)" in answer[1]
+        assert "train.py:12" in answer[1]
 
 
 def test_which_of_several_programs_is_printed_is_said_by_its_name():
