@@ -85,7 +85,9 @@ def choose_message(fitted, held):
     for least in (0.0, 0.5, 0.8, exact):
         right = [is_right for probable, is_right, _ in judged if probable >= least]
         print(f"From {least:.2f} on: {len(right)} posts, {mean(right):.3f} answered rightly.")
-    print(f"Exact from {exact:.2f} on, where {_PRECISION:.0%} of these and of the fitted posts, each unseen, are answered rightly.")
+    print(
+        f"Exact from {exact:.2f} on, where {_PRECISION:.0%} of these and of the fitted posts, each unseen, are answered rightly."
+    )
     return candidates[strength], exact, by_entry, usual
 
 

@@ -30,9 +30,9 @@ class Model(NamedTuple):
 
     `popularity` has the number of labelled posts that an entry answers, for those that answer any. `ranking` gives the score, in nats, by which entries are
     ordered, and `answer` the log odds that the first of them answers. From `threshold` on it is shown as the answer. `message` gives the log odds that the
-    entry of a message that matched whole answers, which is called exact from `exact` on, and `reliability` those of the entries whose message labelled posts had, from their share of right
-    answers; `usual_reliability` is that of the others. `likely` is the share of right answers among the messages that matched in part. `cause` gives the score,
-    in nats, by which the causes of an entry are compared.
+    entry of a message that matched whole answers; from the probability `exact` on it is called that. `reliability` has the log odds of the entries whose
+    message labelled posts had, from their share of right answers; `usual_reliability` is that of the others. `likely` is the share of right answers among the
+    messages that matched in part. `cause` gives the score, in nats, by which the causes of an entry are compared.
     """
 
     popularity: Mapping[str, int]
