@@ -26,6 +26,9 @@ __all__ = ["TABLES", "TemplateHit", "TemplateIndex", "TemplateRecord", "count_me
 TABLES = ("templates", "anchors", "first_words", "message_words")
 
 _ANCHOR_WORDS = 3
+_MAX_SIZES = 6
+"""The maximum number of numbers in a row that may be one size, as `[{n:int}, {c:int}, {d:int}, {h:int}, {w:int}]` of a batch of volumes."""
+
 _MIN_TAIL_WORDS = 5
 _MIN_PREFIX_WORDS = 3
 """The minimum number of words of a template's beginning that counts as a partial match."""
@@ -184,7 +187,7 @@ def _anchors(pieces: Sequence[Piece]) -> list[tuple[tuple[int, ...], tuple[str, 
         else:
             numbers = numbers + 1 if isinstance(piece, str) or piece.type in ("int", "num") else 0
             advanced = [(position + 1, offsets, words) for position, offsets, words in variants]
-            variants = advanced + (variants if 1 < numbers < 4 else [])
+            variants = list(dict.fromkeys(advanced + (variants if 1 < numbers <= _MAX_SIZES else [])))
     return list(dict.fromkeys((offsets, words) for _, offsets, words in variants if words))
 
 

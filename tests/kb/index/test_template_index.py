@@ -47,6 +47,14 @@ def test_placeholders_with_glued_text_and_numbers_in_sizes_are_followed():
     assert hits(index, "in [-1, 0] only now")[0][0] == "sizes"
 
 
+@pytest.mark.parametrize("count", range(1, 7))
+def test_a_size_that_is_one_token_fits_a_template_that_writes_its_numbers(count):
+    numbers = ", ".join(f"{{n{number}:int}}" for number in range(count))
+    index = indexed({"sizes": [f"size [{numbers}] differs from the target"]})
+    [hit] = index.find(lex(f"size {[7] * count} differs from the target"))
+    assert (hit.template.slug, hit.alignment.whole, hit.alignment.values["n0"]) == ("sizes", True, "7")
+
+
 def test_values_are_captured():
     [hit] = indexed({"slug": ["size {a:shape} and {b:shape} differ"]}).find(lex("size [1] and [2, 3] differ"))
     assert hit.alignment.values == {"a": "[1]", "b": "[2, 3]"}
