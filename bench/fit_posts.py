@@ -20,7 +20,7 @@ from kb.templates.template import TemplateError
 from kb.text.languages import LANGUAGES
 
 _UNANSWERED_SHARE = 1 / 5
-"""The share of posts as they come that no entry answers: about that of all 2,556, counted by their labels alone. In `fit.jsonl` and `choose.jsonl` it is less,
+"""The share of posts as they come that no entry answers: about that of all posts, counted by their labels alone. In `fit.jsonl` and `choose.jsonl` it is less,
 because entries were written about the mistakes that they name; so posts without an answer count more here."""
 
 _MADE_SHARE = 0.05
