@@ -183,7 +183,9 @@ def main(argv):
         print(f"| {at:.2f} | {' | '.join(f'{cell:.3f}' for cell in cells)} |")
     unseen = judge_unseen(with_popularity(labelled, counts), ranking_strength, strength)
     by_words = [post for post in judged + of_catalogue + unseen if not post.level]
-    threshold = lowest_precise([(post.probability, post.is_right, post.weight) for post in by_words], _PRECISION)
+    threshold = lowest_precise(
+        [(post.probability, post.is_right, post.weight) for post in by_words], _PRECISION, near=5
+    )
     print(
         f"\nChosen: {threshold:.2f}, at which {_PRECISION:.0%} of the answers by words to these and to the posts of {FIT.name}, each unseen, are right."
     )

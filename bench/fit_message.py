@@ -81,7 +81,7 @@ def choose_message(fitted, held):
     )
     judged = judge_messages(known, strength, new)
     unseen = [answer for others, own in folds(known) for answer in judge_messages(others, strength, own)]
-    exact = lowest_precise(judged + unseen, _PRECISION)
+    exact = lowest_precise(judged + unseen, _PRECISION, near=1)
     for least in (0.0, 0.5, 0.8, exact):
         right = [is_right for probable, is_right, _ in judged if probable >= least]
         print(f"From {least:.2f} on: {len(right)} posts, {mean(right):.3f} answered rightly.")

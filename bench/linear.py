@@ -11,8 +11,6 @@ STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 _DIGITS = 5
 
 _THRESHOLDS = tuple(number / 100 for number in range(20, 100))
-_NEAR = 5
-"""How many thresholds on each side count as near."""
 
 
 def fit_linear(rows, labels, strength, weights=None, *, intercept=True) -> Linear:
@@ -74,16 +72,16 @@ def log_losses(linear, rows, labels):
     return [-math.log(p if is_right else 1 - p) for p, is_right in zip(probabilities, labels, strict=True)]
 
 
-def lowest_precise(judged, promised):
+def lowest_precise(judged, promised, near):
     """Return the lowest threshold from which a promised share is right; the highest that is tried where there is none.
 
-    `judged` has a probability, whether it was right, and a weight of each answer. The share at a threshold is the mean over those near it, because few
-    answers lie between two of them.
+    `judged` has a probability, whether it was right, and a weight of each answer. The share at a threshold is the mean over those up to `near` hundredths from
+    it, because few answers lie between two of them.
     """
     shares = []
     for threshold in _THRESHOLDS:
         above = [(is_right, weight) for probability, is_right, weight in judged if probability >= threshold]
         if above:
             shares.append(sum(weight for is_right, weight in above if is_right) / sum(weight for _, weight in above))
-    smooth = [mean(shares[max(0, at - _NEAR) : at + _NEAR + 1]) for at in range(len(shares))]
-    return next((at for at, near in zip(_THRESHOLDS, smooth, strict=False) if near >= promised), _THRESHOLDS[-1])
+    smooth = [mean(shares[max(0, at - near) : at + near + 1]) for at in range(len(shares))]
+    return next((at for at, share in zip(_THRESHOLDS, smooth, strict=False) if share >= promised), _THRESHOLDS[-1])
