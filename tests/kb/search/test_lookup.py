@@ -406,7 +406,7 @@ def test_a_second_thread_finds_the_modules_themselves():
         ("BrokenPipeError: [Errno 32] Broken pipe", "dataloader-main-guard-spawn"),
         ("TypeError: cannot pickle 'generator' object", "dataloader-cannot-pickle"),
         ("AttributeError: 'list' object has no attribute 'shape'", "list-has-no-tensor-method"),
-        ("AttributeError: 'NoneType' object has no attribute 'size'", "conv-invalid-argument-combination"),
+        ("AttributeError: 'NoneType' object has no attribute 'size'", "value-is-none-instead-of-tensor"),
     ],
 )
 def test_what_any_program_may_print_is_exact_only_where_pytorch_is_shown(published, message, slug):
