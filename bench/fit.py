@@ -18,7 +18,16 @@ from bench.embed import index_without_posts
 from bench.fit_cause import choose_cause_weights, read_causes
 from bench.fit_message import choose_message, likely_share
 from bench.fit_posts import answered_posts, as_they_come, folds, made_posts, read_posts, with_popularity
-from bench.linear import STRENGTHS, best_strength, fit_linear, fit_order, log_losses, log_share, lowest_precise
+from bench.linear import (
+    STRENGTHS,
+    best_strength,
+    fit_linear,
+    fit_order,
+    log_losses,
+    log_share,
+    lowest_precise,
+    right_share,
+)
 from bench.posts import CHOOSE, FIT, catalogue_halves
 from kb.index.manager import open_index
 from kb.search.calibration import WEIGHTS_FILE, Linear, probability
@@ -26,7 +35,7 @@ from kb.search.evaluation import read_queries
 from kb.search.ranking import rank
 from kb.search.signals import answer_signals, entry_signals
 
-_SHOWN = (0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8)
+_SHOWN = tuple(percent / 100 for percent in range(20, 90, 5))
 """The thresholds that the report shows."""
 
 _PRECISION = 0.75
@@ -128,7 +137,7 @@ def outcome(judged, threshold) -> Outcome:
         sum(post.is_right for post in answered) / len(answerable),
         1 - sum(post.has_entry for post in answered) / len(answerable),
         sum(not post.has_entry for post in answered) / max(1, len(judged) - len(answerable)),
-        sum(post.weight for post in by_words if post.is_right) / max(1e-9, sum(post.weight for post in by_words)),
+        right_share((post.is_right, post.weight) for post in by_words),
     )
 
 

@@ -53,14 +53,21 @@ def fit_message(posts, strength) -> Linear:
     return fit_linear(*message_rows(posts, lambda post: sources[post.source]), strength)
 
 
-def judge_messages(fitted, strength, posts):
-    """Return the probability that a whole message answers, whether it does, and what the post counts, of each post, by what is fitted on others."""
-    by_entry, usual = reliabilities(fitted)
-    message = fit_message(fitted, strength)
-    rows, labels = message_rows(posts, lambda _post: (by_entry, usual))
+def judge_messages(posts, message, known):
+    """Return, of each post, the probability that its whole message answers, whether it does, and what the post counts; `known` are the reliabilities."""
+    rows, labels = message_rows(posts, lambda _post: known)
     return [
         (probability(message(row)), is_right, post.weight)
         for row, is_right, post in zip(rows, labels, posts, strict=True)
+    ]
+
+
+def judge_unseen_messages(posts, strength):
+    """Return the same of each post, when everything is fitted on the posts of other sources."""
+    return [
+        answer
+        for others, own in folds(posts)
+        for answer in judge_messages(own, fit_message(others, strength), reliabilities(others))
     ]
 
 
@@ -79,16 +86,16 @@ def choose_message(fitted, held):
     print(
         f"\nWhole messages: log loss {alike:.4f} with one share for all, {mean(losses[strength]):.4f} by signals, C = {strength:g}."
     )
-    judged = judge_messages(known, strength, new)
-    unseen = [answer for others, own in folds(known) for answer in judge_messages(others, strength, own)]
-    exact = lowest_precise(judged + unseen, _PRECISION, near=1)
+    message = candidates[strength]
+    judged = judge_messages(new, message, (by_entry, usual))
+    exact = lowest_precise(judged + judge_unseen_messages(known, strength), _PRECISION, near=1)
     for least in (0.0, 0.5, 0.8, exact):
         right = [is_right for probable, is_right, _ in judged if probable >= least]
         print(f"From {least:.2f} on: {len(right)} posts, {mean(right):.3f} answered rightly.")
     print(
         f"Exact from {exact:.2f} on, where {_PRECISION:.0%} of these and of the fitted posts, each unseen, are answered rightly."
     )
-    return candidates[strength], exact, by_entry, usual
+    return message, exact, by_entry, usual
 
 
 def likely_share(posts):

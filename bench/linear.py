@@ -72,6 +72,14 @@ def log_losses(linear, rows, labels):
     return [-math.log(p if is_right else 1 - p) for p, is_right in zip(probabilities, labels, strict=True)]
 
 
+def right_share(answers) -> float:
+    """Return the share of the right ones among answers, each of which is whether it is right and a weight; 0 if there are none."""
+    right = total = 0.0
+    for is_right, weight in answers:
+        right, total = right + weight * is_right, total + weight
+    return right / total if total else 0.0
+
+
 def lowest_precise(judged, promised, near):
     """Return the lowest threshold from which a promised share is right; the highest that is tried where there is none.
 
@@ -82,6 +90,6 @@ def lowest_precise(judged, promised, near):
     for threshold in _THRESHOLDS:
         above = [(is_right, weight) for probability, is_right, weight in judged if probability >= threshold]
         if above:
-            shares.append(sum(weight for is_right, weight in above if is_right) / sum(weight for _, weight in above))
+            shares.append(right_share(above))
     smooth = [mean(shares[max(0, at - near) : at + near + 1]) for at in range(len(shares))]
     return next((at for at, share in zip(_THRESHOLDS, smooth, strict=False) if share >= promised), _THRESHOLDS[-1])

@@ -37,7 +37,7 @@ _MAX_ALIGNMENTS = 4_000
 """The maximum number of alignments in one look-up. Real pastes need tens; the bound is for pastes made to be slow."""
 
 _MAX_CACHED = 20_000
-"""Records, and lists of the offsets of anchors, that are kept once read."""
+"""Records, templates by anchor, and lists of the offsets of anchors, that are kept once read, of each so many: a log repeats its lines."""
 
 _CLAUSE_END = lazy_pattern(r"[:.,!] |\n")
 
@@ -80,6 +80,7 @@ class TemplateIndex:
     def __init__(self, store: Store | WriteBuffer, entries_with_messages: int) -> None:
         self._store, self._entries = store, entries_with_messages
         self._offsets = lru_cache(_MAX_CACHED)(self._read_offsets)
+        self._anchored = lru_cache(_MAX_CACHED)(self._read_anchored)
         self._record = lru_cache(_MAX_CACHED)(self._read_record)
 
     def find(self, tokens: Sequence[Token]) -> list[TemplateHit]:
@@ -107,7 +108,7 @@ class TemplateIndex:
             start = at - offsets[0]
             if start >= 0 and start + offsets[-1] < len(words):
                 key = _anchor_key(offsets, [words[start + offset] for offset in offsets])
-                for template_id in self._store.get("anchors", key) or ():
+                for template_id in self._anchored(key):
                     yield start, template_id
 
     def _word(self, token: Token) -> str:
@@ -120,6 +121,10 @@ class TemplateIndex:
     def _read_offsets(self, word: str) -> list[tuple[int, ...]]:
         """Return the offsets of the anchors whose first word it is."""
         return [tuple(map(int, offsets.split())) for offsets in self._store.get("first_words", word) or ()]
+
+    def _read_anchored(self, key: str) -> tuple[str, ...]:
+        """Return the templates that have the anchor."""
+        return tuple(self._store.get("anchors", key) or ())
 
     def _read_record(self, template_id: str) -> TemplateRecord:
         slug, source, type_, pieces, is_tail, is_bare_type, ends = self._store.get("templates", template_id)

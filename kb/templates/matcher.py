@@ -155,10 +155,11 @@ class _Walk:
         placeholder = pieces[at]
         assert isinstance(placeholder, Placeholder)
         following = pieces[at + 1] if at + 1 < len(pieces) else None
-        for end in range(i + 1, min(len(tokens), i + MAX_OPEN) + 1):
+        word, count = following if isinstance(following, str) else "", len(tokens)
+        for end in range(i + 1, min(count, i + MAX_OPEN) + 1):
             if tokens[end - 1].type == "cjk":
                 break
-            if isinstance(following, str) and (end >= len(tokens) or not _can_begin(following, tokens[end])):
+            if word and (end == count or not _can_begin(word, tokens[end])):
                 continue
             rest = self.match(at + 1, end, words)
             if rest is not None:
@@ -194,7 +195,7 @@ def _is_word(word: str, token: Token) -> bool:
 
 def _can_begin(word: str, token: Token) -> bool:
     """Tell whether a match that begins with the word can begin at the token; a size may hold it as its first number."""
-    return token.type == "shape" or _is_word(word, token)
+    return token.type == "shape" or (token.text.startswith(word) and _is_word(word, token))
 
 
 def _accepts(type_: str, token: Token) -> bool:

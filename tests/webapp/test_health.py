@@ -10,11 +10,11 @@ def test_health(client):
 
 
 def test_metrics_count_lookups_and_hold_nothing_pasted(client, paste):
-    client.post("/", data={"text": paste})
+    client.post("/", data={"text": paste.splitlines()[-1]})
     client.post("/api/v1/lookup", json={"text": "ZeppelinError: no quux"})
     client.get("/secret-path")
     text = client.get("/metrics").text
-    assert re.search(r'kb_lookups_total\{confidence="(?:exact|likely)",lang="en"\} 1.0', text)
+    assert 'kb_lookups_total{confidence="exact",lang="en"} 1.0' in text
     assert 'kb_requests_total{method="POST",route="/",status="200"} 1.0' in text
     assert "kb_lookup_seconds_bucket" in text
     for word in ("secret", "mat1", "Zeppelin"):

@@ -69,6 +69,11 @@ def ids(answer):
     return [(match.id, match.confidence) for match in answer.matches]
 
 
+def whole(answer):
+    """Return the slugs of the entries whose message stands whole in the paste."""
+    return [match.id for match in answer.matches if match.evidence.is_whole]
+
+
 def test_a_message_in_a_traceback_is_matched_whole_and_shown_with_its_line(index):
     text = (
         'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\n'
@@ -157,8 +162,7 @@ def test_each_of_several_errors_is_answered_the_cause_first(index):
         "RuntimeError: first and second shapes cannot be combined (1x2 and 3x4)\n"
     )
     answer = lookup(text, index=index)
-    whole = [match.id for match in answer.matches if match.evidence.is_whole]
-    assert whole == ["worker-gone", "shapes-cannot-combine", "old-call"]
+    assert whole(answer) == ["worker-gone", "shapes-cannot-combine", "old-call"]
     assert [error.type for error in answer.errors] == ["RuntimeError", "RuntimeError", "UserWarning"]
 
 
@@ -438,13 +442,12 @@ def test_what_a_library_s_caller_raises_counts_where_the_library_is_among_the_fr
 
     def first(*files):
         frames = "".join(frame.format(file) for file in files)
-        answer = lookup(f"Traceback (most recent call last):\n{frames}{message}", index=published)
-        return [(match.id, match.evidence.is_whole) for match in answer.matches[:1]]
+        return whole(lookup(f"Traceback (most recent call last):\n{frames}{message}", index=published))[:1]
 
     fetch, own = "torch/utils/data/_utils/fetch.py", "my/data.py"
     slug = "dataset-item-raises-index-error"
-    assert first("train.py", fetch, own) == first(fetch, own, own, own) == [(slug, True)]
-    assert (slug, True) not in first("train.py", own) + first("torch/other.py", own)
+    assert first("train.py", fetch, own) == first(fetch, own, own, own) == [slug]
+    assert slug not in first("train.py", own) + first("torch/other.py", own)
 
 
 @pytest.mark.parametrize("kind", ["list", "dict", "numpy.ndarray", "NoneType", "tuple"])
@@ -487,6 +490,5 @@ def test_a_warning_above_the_traceback_does_not_take_a_message_that_begins_in_it
     opened = open_index([tmp_path / "entries"], cache=tmp_path / "cache")
     warning = "train.py:7: FutureWarning: the default of load will change.\n  saved = load(path)\n"
     traceback = "Traceback (most recent call last):\n  File \"train.py\", line 8, in <module>\n    model.load(saved['net'])\nKeyError: 'net'"
-    assert [(match.id, match.evidence.is_whole) for match in lookup(warning + traceback, index=opened).matches] == [
-        ("no-such-part", True)
-    ]
+    answer = lookup(warning + traceback, index=opened)
+    assert whole(answer) == [match.id for match in answer.matches] == ["no-such-part"]

@@ -1,4 +1,4 @@
-"""What Apple, Intel, AMD and Ascend devices and Windows in three languages print leads to the entry of the same mistake, as the same mistake is on CUDA."""
+"""What Apple, Intel, AMD and Ascend devices and Windows in three languages print leads to the entry that answers the same mistake on CUDA."""
 
 import json
 from pathlib import Path

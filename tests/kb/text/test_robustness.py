@@ -23,7 +23,7 @@ MEBIBYTE = 1 << 20
 MAX_READ = 60_000
 """Characters of a paste that are read, however long it is."""
 
-MAX_CALLS = 1_300_000
+MAX_CALLS = 1_000_000
 """Function calls that an answer may cost, however long the paste is. A usual traceback costs some thousands."""
 
 
