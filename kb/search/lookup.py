@@ -83,12 +83,13 @@ def best_reading(index: Index, text: str) -> tuple[Reading, list[MessageMatch]]:
 
 
 def is_settled(reading: Reading, matches: list[MessageMatch]) -> bool:
-    """Tell whether the first match is exact, and does not merely explain a warning or a wrapper while the paste has an unexplained error."""
+    """Tell whether the first match is exact, and does not merely explain a warning or a wrapper while the paste has an unexplained error or traceback."""
     if not matches or matches[0].confidence != "exact":
         return False
     rank = matches[0].error_rank
     explains_error = not matches[0].is_aside and (rank >= len(reading.errors) or reading.errors[rank].role == "error")
-    return explains_error or not any(error.role == "error" and error.message for error in reading.errors)
+    is_unexplained = any(error.role == "error" and error.message for error in reading.errors) or reading.is_cut_off
+    return explains_error or not is_unexplained
 
 
 def _in_order(index: Index, query: Callable[[], Query], matches: list[MessageMatch], ties: int) -> list[MessageMatch]:

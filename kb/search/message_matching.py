@@ -43,7 +43,7 @@ class MessageMatch(NamedTuple):
 
     `error_rank` is that error's position in the order of causes, or the number of errors if the match is in none.
     `is_typed` says that the exception's name stands before the message. `is_aside` says that the match explains a warning,
-    a notice or a wrapper while the paste has an error, `is_notice` that its entry is about what is printed beside errors,
+    a notice or a wrapper while the paste has an error or the traceback of one, `is_notice` that its entry is about what is printed beside errors,
     `reports_shown` that the message only reports an error that the paste shows, `is_below` that an empty line parts the match
     from the beginning of its error, and `is_placed` that the template counts only with a file among the frames, which the paste has.
     """
@@ -92,7 +92,7 @@ def match_messages(index: Index, reading: Reading) -> list[MessageMatch]:
     matches = []
     for hit in index.templates.find(reading.tokens):
         summary = index.summary(hit.template.slug)
-        is_notice = summary["kind"] == "warning"
+        is_notice = summary["kind"] == "warning" or (summary["kind"] == "silent" and not hit.template.type)
         match = _judge(hit, reading, is_notice=is_notice) if _is_raised_there(summary, reading, hit) else None
         if match is not None and match.confidence == "exact" and not _shows_pytorch(summary, reading, hit):
             match = match._replace(confidence="likely")
@@ -185,7 +185,8 @@ def _judge(hit: TemplateHit, reading: Reading, *, is_notice: bool) -> MessageMat
     is_aside = causes <= rank and (rank < len(errors) or is_notice or reports)
     reports_shown = reports and not all(map(is_wrapper, errors[:causes]))
     is_below = error is not None and "\n\n" in reading.text.text[error.start : tokens[hit.start].start]
-    return MessageMatch(hit, rank, typed, bool(causes) and is_aside, is_notice, reports_shown, is_below, confidence)
+    is_aside = is_aside and (causes > 0 or reading.is_cut_off)
+    return MessageMatch(hit, rank, typed, is_aside, is_notice, reports_shown, is_below, confidence)
 
 
 def _confidence(hit: TemplateHit, *, is_typed: bool, is_at_end: bool) -> Confidence | None:

@@ -16,7 +16,7 @@ from kb.text.analyzer import message_terms
 
 __all__ = ["compare_entries", "rank", "rank_ties"]
 
-CANDIDATES = 20
+CANDIDATES = 30
 """The number of entries with the highest BM25F scores that are compared more closely."""
 
 PHRASE_WEIGHT = 2.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from kb.text.frames import shows_traceback
 from kb.text.lexer import Token, lex
 from kb.text.normalize import NormalizedText, normalize, unwrap_hard_wraps
 from kb.text.tracebacks import ErrorSpan, find_errors
@@ -47,6 +48,13 @@ class Reading(NamedTuple):
 
     def _starts_line(self, offset: int, start: str) -> bool:
         return self.text.text.startswith(start, _line_start(self.text.text, offset))
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the paste shows a traceback and not the error that it led to, because it was cut off there."""
+        is_caused = any(error.role == "error" for error in self.errors)
+        after = max((error.start for error in self.errors), default=0)
+        return not is_caused and shows_traceback(self.text.text, after)
 
     def root_cause(self) -> ErrorSpan | None:
         """Return the first error, or the first warning if there is no error."""

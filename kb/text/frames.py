@@ -10,7 +10,7 @@ from kb.text.error_span import ErrorSpan
 from kb.text.lazy_regex import lazy_pattern
 from kb.text.normalize import NormalizedText
 
-__all__ = ["Frame", "is_library", "own_frame", "traceback_code", "traceback_files"]
+__all__ = ["Frame", "is_library", "own_frame", "shows_traceback", "traceback_code", "traceback_files"]
 
 
 class Frame(NamedTuple):
@@ -23,6 +23,7 @@ class Frame(NamedTuple):
 
 
 _HEADER = lazy_pattern(r"Traceback \(most recent call (?:last|first)\)")
+_HEAD = "Traceback (most recent call last)"
 _FRAME = lazy_pattern(
     r"^[ \t]{0,200}+(?:File \"(?P<file>[^\"\n]{1,400})\", line (?P<line>\d{1,7})(?:,? in (?P<function>[^\n]{1,200}))?"
     r"|(?:File )?(?P<cell>(?:~|/|[A-Za-z]:\\|<ipython-input|Input In|Cell In|\./|\.\\)[^\n]{0,400}?)(?:(?::(?P<at>\d{1,7}))?,? in |, line (?P<row>\d{1,7})$)"
@@ -72,6 +73,12 @@ def own_frame(normalized: NormalizedText, error: ErrorSpan) -> Frame | None:
         or _frame_after_crash(text, error)
         or _warning_frame(text, error)
     )
+
+
+def shows_traceback(text: str, start: int) -> bool:
+    """Tell whether the head of a traceback and a frame stand behind the offset."""
+    head = text.find(_HEAD, start)
+    return head >= 0 and bool(_FRAME.search(text, head))
 
 
 def traceback_files(text: str, error: ErrorSpan | None) -> list[str]:

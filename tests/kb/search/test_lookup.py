@@ -173,6 +173,26 @@ def test_a_warning_does_not_answer_for_an_error_that_nothing_explains(index):
     assert ("old-call", "related") in ids(answer)
 
 
+def test_a_notice_does_not_answer_for_an_error_or_a_traceback_that_nothing_explains(published):
+    notice = (
+        "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default, to avoid your system being overloaded, "
+        "please further tune the variable for optimal performance in your application as needed.\n"
+    )
+    trace = traceback_of("ValueError: the flux of this plan is odd")
+    cut_off, _, _ = trace.rpartition("\n")
+    assert whole(lookup(notice, index=published)) == ["torchrun-sets-one-thread"]
+    for text in (notice + trace, notice + cut_off):
+        confidences = dict(ids(lookup(text, index=published)))
+        assert confidences.get("torchrun-sets-one-thread", "related") == "related"
+
+
+def test_a_warning_does_not_answer_for_a_traceback_that_is_cut_off_before_its_error(index):
+    warning = "UserWarning: this way of calling it is old and will go\n"
+    cut_off, _, _ = traceback_of("KeyError: 'x'").rpartition("\n")
+    assert not lookup(warning + cut_off, index=index).answered
+    assert lookup(cut_off + "\n" + warning, index=index).matches[0].id == "old-call"
+
+
 def test_a_line_that_reports_another_error_does_not_answer_for_it(published):
     report = "-- Process 0 terminated with the following error:\n"
     cause = "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\nModuleNotFoundError: No module named 'own_ops'\n"
