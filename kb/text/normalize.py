@@ -20,7 +20,7 @@ _CUES = lazy_pattern(
     r"Error|Exception|Traceback|Warning|Assert|assert |error:|ERROR|CUDA|NCCL|failed"
     r"|Killed|Segmentation fault|Aborted|WinError|undefined symbol|exit code|fatal "
 )
-_UNUSUAL = lazy_pattern(r"[^\n\t\x20-\x7e]|&(?:\w{2,6}|#x?\w{1,6});|</?[a-z]|\[\d{0,2}(?>(?:;\d{1,3})*)m|\\n")
+_UNUSUAL = lazy_pattern(r"[^\n\t\x20-\x7e]|&(?:\w{2,6}|#x?\w{1,6});|</?[a-z]|\[\d{0,2}(?>(?:;\d{1,3})*)m|\\n|\]\(https:")
 _ANSI = lazy_pattern(
     r"(?:\x1b|\x9b|\^\[|␛|\\x1b|\\033|\\u001b)(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b\n]{0,300}+(?:\x07|\x1b\\)|[@-Z\\-_])"
     r"|\[(?:(?:0|1|4|[349]\d|10\d)(?>(?:;\d{1,3})*)|(?>(?:;\d{1,3}){1,9}))m|\[m(?![a-z_])"
@@ -29,7 +29,12 @@ _TAG = lazy_pattern(
     r"</?(?:br|p|pre|code|span|div|b|i|u|em|strong|font|a|li|ol|ul|td|tr|th|table|tbody|h\d|img|details|summary|blockquote|samp|kbd|tt)\b[^<>\n]{0,300}+/?>"
 )
 _ENTITY = lazy_pattern(r"&(?:\w{2,6}|#x?\w{1,6});")
-_ESCAPED_BREAK = lazy_pattern(r"(?<![A-Za-z]:)(?<!\\)(?:\\r)?\\n(?>(?:\\t)*)")
+_ESCAPED_BREAK = lazy_pattern(r"(?<![A-Za-z]:)(?<!\\)(?:\\r)?\\n(?!n\\|umpy\\)(?>(?:\\t)*)")
+"""A line break as a string shows it, and not the folder `nn` or `numpy` in a path of Windows."""
+
+_NOTEBOOK_LINK = lazy_pattern(r"\[([/<~][^]\n]{1,400})\]\(https://localhost[^)\n]{0,80}\)")
+"""How Colab links the file of a frame."""
+
 _DOT = lazy_pattern(r"(?<=[A-Za-z0-9_])[。．](?=[A-Za-z])")
 _FOLD = {
     **{0xFF01 + i: 0x21 + i for i in range(94)},
@@ -152,6 +157,8 @@ def _fold(line: str) -> str:
         line = line.replace("\n", " ").translate(_FOLD)
     if "<" in line:
         line = _TAG.sub(" ", line)
+    if "](https://localhost" in line:
+        line = _NOTEBOOK_LINK.sub(r"\1", line)
     if "\\n" in line:
         line = _ESCAPED_BREAK.sub(" ", line)
     return line.replace("\r", " ")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kb.text.frames import traceback_files
 from kb.text.normalize import normalize, unwrap_hard_wraps
 from kb.text.tracebacks import find_errors, own_frame
 
@@ -122,3 +123,18 @@ def test_lines_broken_by_a_terminal_are_joined():
     text = "x" * 80 + "\n" + "y" * 10
     assert unwrap_hard_wraps(normalize(text)).text == "x" * 80 + "y" * 10
     assert unwrap_hard_wraps(normalize("short\nlines")) is None
+
+
+@pytest.mark.parametrize(
+    ("frame", "file"),
+    [
+        (
+            r'  File "C:\lib\site-packages\torch\nn\functional.py", line 1370, in linear',
+            r"C:\lib\site-packages\torch\nn\functional.py",
+        ),
+        ("[/usr/lib/optim/adam.py](https://localhost:8080/#) in step(self)", "/usr/lib/optim/adam.py"),
+    ],
+)
+def test_a_folder_of_windows_is_no_line_break_and_a_link_of_a_notebook_is_a_file(frame, file):
+    pasted = normalize(f"Traceback (most recent call last):\n{frame}\nRuntimeError: it broke")
+    assert traceback_files(pasted.text, find_errors(pasted)[0]) == [file]
