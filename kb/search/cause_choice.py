@@ -298,7 +298,7 @@ def _quoted(cause: str, elsewhere: str, messages: list[str], text: str) -> Itera
         parts = _DOTS.split(span)
         if not all(part in text for part in parts):
             continue  # most spans end here, before a pattern is compiled for them
-        before = "" if not parts[0] else r"(?<!\w)" if _EXCEPTION.match(span) else r"(?<![\w.])"
+        before = "" if not parts[0] else r"(?<!\w)" if _EXCEPTION.match(span) else r"(?<![\w.])(?:torch\.)?"
         after = r"(?!\w)" if re.search(r"\w$", parts[-1]) else ""
         match = re.search(_SIZE + before + _SOMETHING.join(map(re.escape, filter(None, parts))) + after, text)
         if match is None:
