@@ -20,7 +20,9 @@ _CUES = lazy_pattern(
     r"Error|Exception|Traceback|Warning|Assert|assert |error:|ERROR|CUDA|NCCL|failed"
     r"|Killed|Segmentation fault|Aborted|WinError|undefined symbol|exit code|fatal "
 )
-_UNUSUAL = lazy_pattern(r"[^\n\t\x20-\x7e]|&(?:\w{2,6}|#x?\w{1,6});|</?[a-z]|\[\d{0,2}(?>(?:;\d{1,3})*)m|\\n|\]\(https:")
+_UNUSUAL = lazy_pattern(
+    r"[^\n\t\x20-\x7e]|&(?:\w{2,6}|#x?\w{1,6});|</?[a-z]|\[\d{0,2}(?>(?:;\d{1,3})*)m|\\n|\]\(https:"
+)
 _ANSI = lazy_pattern(
     r"(?:\x1b|\x9b|\^\[|␛|\\x1b|\\033|\\u001b)(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b\n]{0,300}+(?:\x07|\x1b\\)|[@-Z\\-_])"
     r"|\[(?:(?:0|1|4|[349]\d|10\d)(?>(?:;\d{1,3})*)|(?>(?:;\d{1,3}){1,9}))m|\[m(?![a-z_])"
