@@ -35,6 +35,8 @@ _SIGNAL = "|".join(sorted(_TYPE_OF_NAME, key=len, reverse=True))
 _SIGNAL_ALONE = "|".join(sorted(map(str.capitalize, _TYPE_OF_NAME), key=len, reverse=True))
 _INDENT = r"[ \t]{0,40}+"
 _REST = r"[^\n]{0,600}"
+_BAR = r"(?<=it/s\])|(?<=s/it\])"
+"""The end of a progress bar, on whose line a shell goes on."""
 _STATUS = r"[ \t]{0,3}[:=]?[ \t]{0,3}(?:-?[1-9]\d{0,10}|0x[0-9a-f]{8})(?!\d)(?:[ \t]{0,3}\([^()\n]{1,80}\))?"
 """An exit status other than 0, with its explanation."""
 
@@ -61,7 +63,7 @@ _FORMS = (
     _form(
         "|".join(_TYPE_OF_NAME),
         "",
-        rf"^{_INDENT}(?P<message>(?:(?:[\w./-]{{1,100}}+: line \d{{1,7}}:|zsh:|bash:|\[\d{{1,4}}\][ \t]{{0,4}}[-+]?)[ \t]{{1,9}}+"
+        rf"(?:^|{_BAR}){_INDENT}(?P<message>(?:(?:[\w./-]{{1,100}}+: line \d{{1,7}}:|zsh:|bash:|\[\d{{1,4}}\][ \t]{{0,4}}[-+]?)[ \t]{{1,9}}+"
         rf"(?:\d{{1,9}}[ \t]{{1,9}}+)?(?P<type>{_SIGNAL})(?!\w){_REST}"
         rf"|(?P<alone>(?-i:{_SIGNAL_ALONE}))(?:: \d{{1,2}})?(?:[ \t]{{0,9}}\([^()\n]{{1,30}}\))?\.?))[ \t]{{0,200}}$",
     ),

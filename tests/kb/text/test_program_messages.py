@@ -158,3 +158,10 @@ def test_every_signal_has_a_line_of_its_own():
     assert {type_ for type_, _ in WHOLE_LINE} >= set(SIGNALS) - {"Floating point exception", "Terminated"}
     for signal in SIGNALS:
         assert errors_in(signal) == [(signal, signal)]
+
+
+@pytest.mark.parametrize(
+    "bar", ["50%|#####     | 1/2 [00:03<00:03, 13.82it/s]", "50%|#####     | 1/2 [00:03<00:03, 2.1s/it]"]
+)
+def test_what_a_shell_prints_behind_a_progress_bar_is_a_message(bar):
+    assert errors_in(f"{bar}Killed") == [("Killed", "Killed")]
