@@ -88,8 +88,9 @@ def is_settled(reading: Reading, matches: list[MessageMatch]) -> bool:
         return False
     rank = matches[0].error_rank
     explains_error = not matches[0].is_aside and (rank >= len(reading.errors) or reading.errors[rank].role == "error")
-    is_unexplained = any(error.role == "error" and error.message for error in reading.errors) or reading.is_cut_off
-    return explains_error or not is_unexplained
+    return explains_error or not (
+        reading.is_cut_off or any(error.role == "error" and error.message for error in reading.errors)
+    )
 
 
 def _in_order(index: Index, query: Callable[[], Query], matches: list[MessageMatch], ties: int) -> list[MessageMatch]:

@@ -23,7 +23,6 @@ class Frame(NamedTuple):
 
 
 _HEADER = lazy_pattern(r"Traceback \(most recent call (?:last|first)\)")
-_HEAD = "Traceback (most recent call last)"
 _FRAME = lazy_pattern(
     r"^[ \t]{0,200}+(?:File \"(?P<file>[^\"\n]{1,400})\", line (?P<line>\d{1,7})(?:,? in (?P<function>[^\n]{1,200}))?"
     r"|(?:File )?(?P<cell>(?:~|/|[A-Za-z]:\\|<ipython-input|Input In|Cell In|\./|\.\\)[^\n]{0,400}?)(?:(?::(?P<at>\d{1,7}))?,? in |, line (?P<row>\d{1,7})$)"
@@ -77,8 +76,8 @@ def own_frame(normalized: NormalizedText, error: ErrorSpan) -> Frame | None:
 
 def shows_traceback(text: str, start: int) -> bool:
     """Tell whether the head of a traceback and a frame stand behind the offset."""
-    head = text.find(_HEAD, start)
-    return head >= 0 and bool(_FRAME.search(text, head))
+    head = _HEADER.search(text, start)
+    return head is not None and bool(_FRAME.search(text, head.end()))
 
 
 def traceback_files(text: str, error: ErrorSpan | None) -> list[str]:

@@ -21,7 +21,7 @@ _CUES = lazy_pattern(
     r"|Killed|Segmentation fault|Aborted|WinError|undefined symbol|exit code|fatal "
 )
 _UNUSUAL = lazy_pattern(
-    r"[^\n\t\x20-\x7e]|&(?:\w{2,6}|#x?\w{1,6});|</?[a-z]|\[\d{0,2}(?>(?:;\d{1,3})*)m|\\n|\]\(https:"
+    r"[^\n\t\x20-\x7e]|&(?:\w{2,6}|#x?\w{1,6});|</?[a-z]|\[\d{0,2}(?>(?:;\d{1,3})*)m|\\n|\]\(https://localhost"
 )
 _ANSI = lazy_pattern(
     r"(?:\x1b|\x9b|\^\[|␛|\\x1b|\\033|\\u001b)(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b\n]{0,300}+(?:\x07|\x1b\\)|[@-Z\\-_])"
@@ -31,8 +31,10 @@ _TAG = lazy_pattern(
     r"</?(?:br|p|pre|code|span|div|b|i|u|em|strong|font|a|li|ol|ul|td|tr|th|table|tbody|h\d|img|details|summary|blockquote|samp|kbd|tt)\b[^<>\n]{0,300}+/?>"
 )
 _ENTITY = lazy_pattern(r"&(?:\w{2,6}|#x?\w{1,6});")
-_ESCAPED_BREAK = lazy_pattern(r"(?<![A-Za-z]:)(?<!\\)(?:\\r)?\\n(?!n\\|umpy\\)(?>(?:\\t)*)")
-"""A line break as a string shows it, and not the folder `nn` or `numpy` in a path of Windows."""
+_ESCAPED_BREAK = lazy_pattern(
+    r"(?P<file>\bFile \"[^\"\n]{1,400}\")|(?<![A-Za-z]:)(?<!\\)(?:\\r)?\\n(?!n\\|umpy\\)(?>(?:\\t)*)"
+)
+"""A line break as a string shows it; or the file of a frame, in which `\\n` begins a folder, as it does in `\\nn` and `\\numpy` in other paths of Windows."""
 
 _NOTEBOOK_LINK = lazy_pattern(r"\[([/<~][^]\n]{1,400})\]\(https://localhost[^)\n]{0,80}\)")
 """How Colab links the file of a frame."""
@@ -162,7 +164,7 @@ def _fold(line: str) -> str:
     if "](https://localhost" in line:
         line = _NOTEBOOK_LINK.sub(r"\1", line)
     if "\\n" in line:
-        line = _ESCAPED_BREAK.sub(" ", line)
+        line = _ESCAPED_BREAK.sub(lambda match: match["file"] or " ", line)
     return line.replace("\r", " ")
 
 

@@ -132,6 +132,7 @@ def test_lines_broken_by_a_terminal_are_joined():
             r'  File "C:\lib\site-packages\torch\nn\functional.py", line 1370, in linear',
             r"C:\lib\site-packages\torch\nn\functional.py",
         ),
+        (r'  File "D:\work\networks\model.py", line 3, in forward', r"D:\work\networks\model.py"),
         ("[/usr/lib/optim/adam.py](https://localhost:8080/#) in step(self)", "/usr/lib/optim/adam.py"),
     ],
 )
