@@ -67,6 +67,9 @@ def main(argv: list[str] | None = None) -> int:
     _replace_missing_characters()
     from importlib import import_module
 
+    from kb.startup.untranslated import import_argparse
+
+    import_argparse()
     from kb.cli.common import Failure
 
     debug = "--debug" in rest

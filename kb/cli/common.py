@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from kb.render.terminal import BOLD, DIM, GREEN, RED, YELLOW, Style, language, width
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.corpus.entry import Runnable
     from kb.corpus.loader import Corpus

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable
 
 from kb.documents.shapes import RemedyDocument
-from kb.text.lazy_regex import lazy_pattern
+from kb.startup.lazy_regex import lazy_pattern
 
 __all__ = ["assert_lines", "comparable", "remedy", "without_asserts"]
 

@@ -10,7 +10,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from kb.corpus.ledger import load_ledgers
 from kb.corpus.loader import load
@@ -20,6 +19,7 @@ from kb.index.generations import POINTER, file_states, open_current
 from kb.index.reader import Index
 from kb.index.storage import StorageError
 from kb.index.writer import SlugConflictError, write_generation
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = ["BuildReport", "build", "build_for_package"]
 

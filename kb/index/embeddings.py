@@ -15,12 +15,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from operator import mul
-from typing import Any, NamedTuple
 
 from kb.index.storage import Store
+from kb.startup.named_tuple import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.corpus.entry import Entry
 
 __all__ = [

@@ -11,11 +11,11 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from heapq import nlargest
-from typing import Any, NamedTuple
 
 from kb.index.storage import StorageError
 from kb.index.term_vectors import SATURATION, TermVectors
-from kb.text.light_import import light_import
+from kb.startup.light_import import light_import
+from kb.startup.named_tuple import NamedTuple
 
 with light_import():
     from whoosh import index as whoosh_index
@@ -26,6 +26,7 @@ with light_import():
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
 __all__ = ["FOLDER", "Candidate", "FullTextIndex", "write_fulltext"]
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 from kb.corpus.paths import cache_folder, entry_folder_names, shipped_folders
 from kb.index.freshness import manifest
 from kb.index.generations import file_states, open_current
 from kb.index.reader import Index
 from kb.index.storage import StorageError
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = ["IndexState", "build_index", "index_state", "open_existing_index", "open_index"]
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
 
 from kb.index.storage import StorageError, open_store
+from kb.startup.named_tuple import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.documents.shapes import EntryDocument, EntrySummary
     from kb.index.embeddings import Embeddings
     from kb.index.fulltext import FullTextIndex

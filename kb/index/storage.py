@@ -10,10 +10,13 @@ import json
 import os
 from _thread import _local
 from collections.abc import Iterator, Mapping
-from typing import Any
 from weakref import WeakValueDictionary
 
 import lmdb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["StorageError", "Store", "WriteBuffer", "open_store", "write_store"]
 

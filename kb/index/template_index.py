@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from kb.index.storage import Store, WriteBuffer
+from kb.startup.lazy_regex import lazy_pattern
+from kb.startup.named_tuple import NamedTuple
 from kb.templates.matcher import OPEN_TYPES, Alignment, Piece, Placeholder, align
-from kb.text.lazy_regex import lazy_pattern
 from kb.text.lexer import Token
 
 TYPE_CHECKING = False

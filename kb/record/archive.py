@@ -6,9 +6,13 @@ import tarfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
 
 from kb.record.internal_modules import is_test
+from kb.startup.named_tuple import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO
 
 __all__ = ["ArchiveFile", "archive_files", "metadata_text"]
 

@@ -9,7 +9,7 @@ from kb.record.name_answer import NameAnswer, PasteFacts
 from kb.record.packages import package_of_module
 from kb.record.parameters import parse_signature
 from kb.record.query import PackageRecord, Resolved, open_record, outermost_module, split_name
-from kb.text.lazy_regex import lazy_pattern
+from kb.startup.lazy_regex import lazy_pattern
 from kb.text.name_questions import NameQuestion
 
 __all__ = ["explain_arguments"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from packaging.markers import default_environment
 from packaging.requirements import InvalidRequirement, Requirement
@@ -14,6 +13,7 @@ from packaging.version import Version
 from kb.record.packages import PACKAGES
 from kb.record.query import minor_version
 from kb.record.requirements import ReleaseRequirements, requirements_of
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = ["COMPANIONS", "CompatibleSet", "UnknownPackageError", "fits", "is_pinned", "pythons_of"]
 

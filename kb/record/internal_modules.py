@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kb.text.lazy_regex import lazy_pattern
+from kb.startup.lazy_regex import lazy_pattern
 
 __all__ = ["is_internal", "is_private", "is_test"]
 

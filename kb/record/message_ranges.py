@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
 
 from kb.corpus.entry import Entry, Message
 from kb.corpus.versions import holds
 from kb.record.provenance import MessageOrigin, likely_origin, pieces_of, sample_message
 from kb.record.query import PackageRecord, open_record
 from kb.record.ranges import VersionRange
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = ["RangeDifference", "range_differences", "releases_left_out", "specifier", "write_range"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kb.record.message_text import SLOT, text_of
 from kb.record.syntax import dotted_name
+from kb.startup.named_tuple import NamedTuple
 from kb.templates.template import MAX_OPEN_PLACEHOLDERS, TemplateError, compile_template
 
 __all__ = ["Message", "messages_in"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from kb.record.rows import CLASS, FUNCTION, IMPORT, MODULE, VARIABLE
 from kb.record.source import Definition, ModuleSource, StarImport
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = ["ModuleNames", "resolve"]
 

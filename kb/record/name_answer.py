@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from kb.record.ranges import VersionRange
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = ["NO_FILE", "Asker", "Facts", "NameAnswer", "PasteFacts"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from kb.record.packages import PACKAGES, package_of_module
 from kb.record.query import (
     PackageRecord,
@@ -16,6 +14,7 @@ from kb.record.query import (
 )
 from kb.record.ranges import VersionRange
 from kb.record.rows import NameRow
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = ["NameHistory", "ParameterHistory", "name_history"]
 

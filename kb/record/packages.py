@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = ["PACKAGES", "Package", "package_of_module"]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = ["Signature", "parse_signature"]
 

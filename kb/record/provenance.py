@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 from kb.record.message_index import MAX_RUN, anchor_hash, open_message_index
 from kb.record.packages import PACKAGES
 from kb.record.query import PackageRecord, open_record
 from kb.record.ranges import VersionRange, version_ranges
 from kb.record.rows import MessageRow, parse_message, with_slots
+from kb.startup.named_tuple import NamedTuple
 from kb.templates.matcher import Placeholder, align
 from kb.templates.template import TemplateError, compile_template
 from kb.text.lexer import Token, lex

@@ -7,7 +7,6 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache, reduce
 from operator import or_
-from typing import NamedTuple
 
 from kb.record.data_folder import data_folder, record_path
 from kb.record.internal_modules import is_private
@@ -15,7 +14,8 @@ from kb.record.packages import PACKAGES, Package, package_of_module
 from kb.record.ranges import VersionRange, decode, version_ranges
 from kb.record.rows import NameRow, message_key, parse_message, parse_module, parse_name
 from kb.record.store import RecordFile
-from kb.text.lazy_regex import lazy_pattern
+from kb.startup.lazy_regex import lazy_pattern
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = [
     "ModuleRecord",

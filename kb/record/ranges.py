@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = ["VersionRange", "decode", "encode", "version_ranges"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sdist_filename, parse_wheel_filename
 from packaging.version import Version
 
 from kb.record.package_index import RemoteFile
 from kb.record.packages import Package
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = ["Release", "minor_releases", "releases"]
 

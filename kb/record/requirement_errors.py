@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from typing import NamedTuple
 
 from kb.record.name_answer import Facts, PasteFacts
 from kb.record.packages import PACKAGES, package_of_module
-from kb.text.lazy_regex import lazy_pattern
+from kb.startup.lazy_regex import lazy_pattern
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = ["RequirementAnswer", "explain_requirement_error"]
 

@@ -9,9 +9,9 @@ import zlib
 from collections.abc import Iterable, Mapping
 from email.parser import HeaderParser
 from functools import lru_cache
-from typing import NamedTuple
 
 from kb.record.data_folder import data_folder
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = [
     "ReleaseRequirements",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kb.record.ranges import decode
-from kb.text.lazy_regex import lazy_pattern
+from kb.startup.lazy_regex import lazy_pattern
 
 __all__ = [
     "CLASS",

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from kb.record.syntax import all_statements, dotted_name
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = ["RunTimeNames", "names_set_at_run_time"]
 

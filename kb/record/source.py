@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
 
 from kb.record.deprecation import deprecation_notice, docstring_notice, removal_notice
 from kb.record.message_text import text_of
@@ -14,6 +13,11 @@ from kb.record.rows import CLASS, FUNCTION, IMPORT, MODULE, VARIABLE
 from kb.record.run_time_names import names_set_at_run_time
 from kb.record.signatures import class_signature, signature_of, union_of_overloads
 from kb.record.syntax import dotted_name, statements_of
+from kb.startup.named_tuple import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["UNREADABLE", "Definition", "ModuleSource", "StarImport", "read_source"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from kb.record.name_history import NameHistory
 from kb.record.ranges import VersionRange
@@ -12,6 +11,7 @@ from kb.render.strings import NAME_STRINGS
 from kb.render.terminal import BOLD, DIM, GREEN, Style, wrap
 from kb.text.languages import Lang
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.record.compatibility import CompatibleSet
 

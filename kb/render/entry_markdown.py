@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from kb.text.languages import LANGUAGES, Lang
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.documents.shapes import EntryDocument
 
 __all__ = ["fix_markdown", "items_markdown"]

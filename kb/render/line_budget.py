@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kb.render.terminal import columns
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = ["Part", "clip", "cut", "share"]
 

@@ -6,7 +6,7 @@ and the pattern of the entry matches in one place.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from kb.startup.named_tuple import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

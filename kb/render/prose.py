@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kb.render.terminal import wrap
-from kb.text.lazy_regex import lazy_pattern
+from kb.startup.lazy_regex import lazy_pattern
 
 __all__ = ["blocks", "plain", "prose_lines", "sentence"]
 

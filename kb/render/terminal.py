@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from typing import IO
 
 from kb.text.languages import LANGUAGES, Lang
 from kb.text.scripts import columns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO
 
 __all__ = [
     "BOLD",

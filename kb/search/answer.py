@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
-
+from kb.startup.named_tuple import NamedTuple
 from kb.text.languages import Lang
 from kb.text.tracebacks import PastedError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal, TypeAlias
+
 __all__ = ["Answer", "Confidence", "Evidence", "Match", "RecordAnswer", "Understood"]
 
-Confidence = Literal["exact", "likely", "related"]
+Confidence: TypeAlias = "Literal['exact', 'likely', 'related']"
 
 
 class Evidence(NamedTuple):

@@ -7,7 +7,12 @@ import math
 import os
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+
+from kb.startup.named_tuple import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["WEIGHTS_FILE", "Linear", "Model", "model", "probability", "read_model"]
 

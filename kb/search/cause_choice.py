@@ -10,15 +10,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple
 
 from kb.search.calibration import model
+from kb.startup.lazy_regex import lazy_pattern
+from kb.startup.named_tuple import NamedTuple
 from kb.text.languages import LANGUAGES
-from kb.text.lazy_regex import lazy_pattern
 from kb.text.scripts import is_han
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Literal, TypeAlias
+
     from kb.documents.shapes import CaseDocument, ChangeDocument, EntryDocument
     from kb.search.answer import Answer
 
@@ -34,7 +36,7 @@ __all__ = [
     "shares",
 ]
 
-Clue = Literal["quoted", "in_change", "filled", "named", "printed", "sizes", "code", "label", "device"]
+Clue: TypeAlias = "Literal['quoted', 'in_change', 'filled', 'named', 'printed', 'sizes', 'code', 'label', 'device']"
 CLUES: tuple[Clue, ...] = ("quoted", "in_change", "filled", "named", "printed", "sizes", "code", "label", "device")
 """The kinds of clues: code spans of the cause, and the version of torch that it names; code spans of the change that the message has; words that fill in
 the message's placeholders and stand in its code spans or programs; where no message matched, words in its code spans; that only this cause's programs printed

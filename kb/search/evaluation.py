@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from kb.documents.shapes import EntrySummary
 from kb.index.manager import open_index
@@ -21,6 +20,11 @@ from kb.index.reader import Index
 from kb.search.answer import Answer
 from kb.search.cause_choice import fitting_cause
 from kb.search.lookup import lookup
+from kb.startup.named_tuple import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["NONE", "Failure", "Figures", "Report", "evaluate", "format_report", "read_queries", "right_entries"]
 

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
 
 from kb.index.reader import Index
 from kb.index.template_index import TemplateHit
 from kb.search.answer import Confidence
 from kb.search.reading import Reading
+from kb.startup.lazy_regex import lazy_pattern
+from kb.startup.named_tuple import NamedTuple
 from kb.templates.attributes import MODULE, TENSOR, is_of_pytorch_alone
 from kb.templates.matcher import Piece, Placeholder, is_typed
 from kb.text.frames import traceback_files
-from kb.text.lazy_regex import lazy_pattern
 from kb.text.software import BUILT_ON_PYTORCH, names_pytorch
 from kb.text.tracebacks import ErrorSpan
 from kb.text.wrappers import is_wrapper, reports_another
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kb.documents.shapes import EntrySummary
     from kb.search.query import Query
 

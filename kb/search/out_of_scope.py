@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kb.text.lazy_regex import lazy_pattern
+from kb.startup.lazy_regex import lazy_pattern
 from kb.text.software import WORD, frameworks, names_pytorch
 
 __all__ = ["names_other_framework", "raised_elsewhere"]

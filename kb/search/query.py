@@ -9,9 +9,9 @@ from functools import cached_property
 from kb.index.reader import Index
 from kb.index.spelling import Speller
 from kb.search.reading import Reading
+from kb.startup.lazy_regex import lazy_pattern
 from kb.text.analyzer import called_functions, terms
 from kb.text.chinese import has_chinese
-from kb.text.lazy_regex import lazy_pattern
 from kb.text.tracebacks import ErrorSpan
 
 TYPE_CHECKING = False

@@ -6,8 +6,8 @@ A paste has up to three readings: as it is, with hard-wrapped lines joined, and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from kb.startup.named_tuple import NamedTuple
 from kb.text.frames import shows_traceback
 from kb.text.lexer import Token, lex
 from kb.text.normalize import NormalizedText, normalize, unwrap_hard_wraps

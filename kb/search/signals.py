@@ -6,11 +6,11 @@ import builtins
 import math
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kb.search.out_of_scope import names_other_framework
 from kb.search.reading import Reading
-from kb.text.lazy_regex import lazy_pattern
+from kb.startup.lazy_regex import lazy_pattern
+from kb.startup.named_tuple import NamedTuple
 from kb.text.paste_context import package_stack
 from kb.text.software import BUILT_ON_PYTORCH, names_pytorch
 from kb.text.tracebacks import ErrorSpan

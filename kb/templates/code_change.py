@@ -11,7 +11,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = ["CodeChange", "CodePattern", "PatternError", "change_code", "compile_pattern"]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from kb.startup.named_tuple import NamedTuple
 from kb.templates.attributes import MODULE, TENSOR, is_attribute
 from kb.text.lexer import Token, numbers
 

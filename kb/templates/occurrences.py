@@ -7,8 +7,8 @@ each place, and the matches are then joined from the end of the template to its 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from kb.startup.named_tuple import NamedTuple
 from kb.templates.matcher import MAX_OPEN, OPEN_TYPES, Piece, Placeholder, match
 from kb.text.lexer import Token
 

@@ -11,8 +11,8 @@ import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
 
+from kb.startup.named_tuple import NamedTuple
 from kb.templates.matcher import match
 from kb.templates.template import Template
 from kb.text.lexer import lex

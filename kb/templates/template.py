@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from kb.startup.named_tuple import NamedTuple
 from kb.templates.matcher import OPEN_TYPES, PLACEHOLDER_TYPES, Placeholder
 from kb.text.lexer import lex
 from kb.text.program_messages import SIGNALS

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any
 
 from kb.text.chinese import concepts, cut, has_chinese, to_simplified
 from kb.text.lexer import lex
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["CALL", "CONCEPT", "as_written", "cached_terms", "called_functions", "message_terms", "spellings", "terms"]
 

@@ -12,11 +12,15 @@ import mmap
 import os
 from bisect import bisect_left
 from functools import cache
-from typing import Any, NamedTuple
 
-from kb.text.lazy_regex import lazy_pattern
-from kb.text.light_import import light_import
+from kb.startup.lazy_regex import lazy_pattern
+from kb.startup.light_import import light_import
+from kb.startup.named_tuple import NamedTuple
 from kb.text.scripts import HAN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["Concept", "concepts", "cut", "has_chinese", "to_simplified"]
 

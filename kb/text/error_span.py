@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from kb.startup.named_tuple import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal, TypeAlias
 
 __all__ = ["ErrorSpan", "Role"]
 
-Role = Literal["error", "warning", "wrapper", "heading"]
+Role: TypeAlias = "Literal['error', 'warning', 'wrapper', 'heading']"
 """`wrapper`: the message only reports another error. `heading`: a notebook's heading, whose message stands below the traceback."""
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kb.startup.lazy_regex import lazy_pattern
 from kb.text.error_span import ErrorSpan
-from kb.text.lazy_regex import lazy_pattern
 
 __all__ = ["exception_spans"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from typing import NamedTuple
 
+from kb.startup.lazy_regex import lazy_pattern
+from kb.startup.named_tuple import NamedTuple
 from kb.text.error_span import ErrorSpan
-from kb.text.lazy_regex import lazy_pattern
 from kb.text.normalize import NormalizedText
 
 __all__ = ["Frame", "is_library", "own_frame", "shows_traceback", "traceback_code", "traceback_files"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal, TypeAlias
 
 __all__ = ["LANGUAGES", "Lang"]
 
-Lang = Literal["en", "zh"]
+Lang: TypeAlias = "Literal['en', 'zh']"
 LANGUAGES: tuple[Lang, ...] = ("en", "zh")

@@ -7,9 +7,9 @@ varies between readers of the same message (a number, size, dtype, device, path 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
-from kb.text.lazy_regex import lazy_pattern
+from kb.startup.lazy_regex import lazy_pattern
+from kb.startup.named_tuple import NamedTuple
 from kb.text.scripts import CJK
 
 __all__ = ["Token", "lex", "lower", "numbers"]

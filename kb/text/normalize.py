@@ -6,9 +6,9 @@ Colours, full-width letters, HTML, prefixes of processes and time stamps are rem
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import NamedTuple
 
-from kb.text.lazy_regex import lazy_pattern
+from kb.startup.lazy_regex import lazy_pattern
+from kb.startup.named_tuple import NamedTuple
 
 __all__ = ["NormalizedText", "normalize", "unwrap_hard_wraps"]
 

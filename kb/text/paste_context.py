@@ -6,11 +6,11 @@ The work is bounded, because only normalized text is read, in one pass for each 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
 
+from kb.startup.lazy_regex import lazy_pattern
+from kb.startup.named_tuple import NamedTuple
 from kb.text.error_span import ErrorSpan
 from kb.text.frames import is_library, traceback_files
-from kb.text.lazy_regex import lazy_pattern
 from kb.text.lexer import lower
 from kb.text.lines import matches_in_lines
 from kb.text.normalize import NormalizedText
@@ -18,10 +18,14 @@ from kb.text.program_messages import SIGNALS
 from kb.text.software import BUILT_ON_PYTORCH, WORD, frameworks, names_pytorch
 from kb.text.stated_versions import cuda_version, package_versions, python_version
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal, TypeAlias
+
 __all__ = ["OWN_CODE", "Device", "PasteContext", "System", "package_stack", "read_context"]
 
-Device = Literal["cuda", "rocm", "mps", "xpu", "npu"]
-System = Literal["linux", "macos", "windows"]
+Device: TypeAlias = "Literal['cuda', 'rocm', 'mps', 'xpu', 'npu']"
+System: TypeAlias = "Literal['linux', 'macos', 'windows']"
 
 OWN_CODE = ""
 """Stands for the reader's own code in place of a package."""

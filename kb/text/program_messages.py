@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from kb.startup.lazy_regex import lazy_pattern
+from kb.startup.named_tuple import NamedTuple
 from kb.text.error_span import ErrorSpan, Role
-from kb.text.lazy_regex import lazy_pattern
 from kb.text.lexer import lower
 from kb.text.lines import lines_with
 

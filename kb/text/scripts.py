@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kb.text.lazy_regex import lazy_pattern
+from kb.startup.lazy_regex import lazy_pattern
 
 __all__ = ["CJK", "HAN", "columns", "is_chinese", "is_han"]
 

@@ -6,7 +6,7 @@ import os
 import re
 from functools import cache
 
-from kb.text.lazy_regex import lazy_pattern
+from kb.startup.lazy_regex import lazy_pattern
 
 __all__ = ["BUILT_ON_PYTORCH", "WORD", "frameworks", "names_pytorch"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from kb.text.lazy_regex import lazy_pattern
+from kb.startup.lazy_regex import lazy_pattern
 from kb.text.lines import matches_in_lines
 
 __all__ = ["cuda_version", "package_versions", "python_version"]

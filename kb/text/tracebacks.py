@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from kb.startup.lazy_regex import lazy_pattern
+from kb.startup.named_tuple import NamedTuple
 from kb.text.error_span import ErrorSpan
 from kb.text.exception_lines import exception_spans
 from kb.text.frames import Frame, own_frame
-from kb.text.lazy_regex import lazy_pattern
 from kb.text.normalize import NormalizedText
 from kb.text.program_messages import SIGNALS, message_spans
 from kb.text.wrappers import embedded_errors, is_interrupt, is_wrapper

@@ -9,25 +9,55 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from kb.startup.lazy_regex import lazy_pattern
 from kb.text.error_span import ErrorSpan
-from kb.text.lazy_regex import lazy_pattern
 
 __all__ = ["embedded_errors", "is_interrupt", "is_wrapper", "reports_another"]
 
-_REPORT = lazy_pattern(
-    # PyTorch: workers, replicas, launched processes, asynchronous kernels, the compiler
-    r"Caught \S{1,100} in (?:DataLoader worker process|replica|pin memory thread)|ChildFailedError|ProcessRaisedException|ProcessExitedException"
-    r"|CUDA kernel errors might be asynchronously reported|TorchRuntimeError|LoweringException"
+_REPORTS = (
+    # PyTorch: launched processes, asynchronous kernels, the compiler
+    *(
+        "ChildFailedError",
+        "ProcessRaisedException",
+        "ProcessExitedException",
+        "CUDA kernel errors might be asynchronously reported",
+    ),
+    *("TorchRuntimeError", "LoweringException"),
     # what torchrun prints of each process that ended, and ninja of a failed build
-    r"|\bexitcode ?:|traceback : Signal|build stopped: subcommand failed"
+    *("traceback : Signal", "build stopped: subcommand failed"),
     # other launchers and pools
-    r"|RayTaskError|RemoteError|CalledProcessError|subprocess-exited-with-error|queue\.Empty"
-    r"|background worker\w{0,2} (?:is|are) (?:no longer alive|6 feet under)|Worker failed with error"
+    *(
+        "RayTaskError",
+        "RemoteError",
+        "CalledProcessError",
+        "subprocess-exited-with-error",
+        "queue.Empty",
+        "Worker failed with error",
+    ),
     # applications that catch the exception, and libraries that import their parts when they are asked for
-    r"|because of the following error|InstantiationException|PapermillExecutionError|CellExecutionError|gradio\.exceptions\.Error|\bAppError"
+    *(
+        "because of the following error",
+        "InstantiationException",
+        "PapermillExecutionError",
+        "CellExecutionError",
+        "gradio.exceptions.Error",
+    ),
     # pointers to another place in the output
-    r"|root cause above|(?:stack )?trace(?: above)? for the root cause|above for the actual error|error is reported as above|During handling"
+    *(
+        "root cause above",
+        "trace for the root cause",
+        "trace above for the root cause",
+        "above for the actual error",
+        "error is reported as above",
+    ),
+    "During handling",
 )
+_REPORT = lazy_pattern(
+    r"Caught \S{1,100} in (?:DataLoader worker process|replica|pin memory thread)|\bexitcode ?:"
+    r"|background worker\w{0,2} (?:is|are) (?:no longer alive|6 feet under)|\bAppError"
+)
+_BEGINNINGS = ("Caught ", "exitcode", "background worker", "AppError")
+"""Words without which that pattern does not match."""
 _INTERRUPT = lazy_pattern(r"KeyboardInterrupt|SystemExit")
 _MAX_MESSAGE = 2_000
 """Characters of a message that are searched for such words: on a line of many errors each message is as long as the rest of the line."""
@@ -54,7 +84,9 @@ def is_wrapper(error: ErrorSpan) -> bool:
 
 def reports_another(message: str) -> bool:
     """Whether a message, with its type, is one that reports another error."""
-    return bool(_REPORT.search(message))
+    if any(words in message for words in _REPORTS):
+        return True
+    return any(words in message for words in _BEGINNINGS) and bool(_REPORT.search(message))
 
 
 def is_interrupt(error: ErrorSpan) -> bool:

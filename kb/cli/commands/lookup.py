@@ -6,14 +6,16 @@ import argparse
 import json
 import os
 import sys
-from typing import IO, TYPE_CHECKING, Any
 
 from kb.cli.common import Failure, Style, language, make_parser, ready_index
 from kb.render.terminal import size
 from kb.search.lookup import lookup
-from kb.text.lazy_regex import lazy_pattern
+from kb.startup.lazy_regex import lazy_pattern
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import IO, Any
+
     from kb.index.reader import Index
     from kb.search.answer import Answer
 

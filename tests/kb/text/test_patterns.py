@@ -9,7 +9,7 @@ from re import _parser as parser
 import pytest
 
 import kb.text
-from kb.text.lazy_regex import lazy_pattern
+from kb.startup.lazy_regex import lazy_pattern
 
 MODULES = [
     *(f"kb.text.{module.name}" for module in pkgutil.iter_modules(kb.text.__path__)),

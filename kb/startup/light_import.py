@@ -8,7 +8,10 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from types import ModuleType
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["light_import"]
 

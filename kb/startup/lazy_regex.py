@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["lazy_pattern"]
 
@@ -23,4 +26,4 @@ class _LazyPattern:
 
 def lazy_pattern(source: str, flags: int = 0) -> re.Pattern[str]:
     """Return a pattern that behaves like `re.compile(source, flags)` and is compiled when a method is first called."""
-    return cast("re.Pattern[str]", _LazyPattern(source, flags))
+    return _LazyPattern(source, flags)  # type: ignore[return-value] # it has the methods of a pattern

@@ -1,0 +1,1 @@
+"""What lets a process start fast: a look-up ends before many a library is imported."""
