@@ -67,6 +67,7 @@ class Message:
     `explain` is one line about the values that the placeholders stand for. `is_generic` says that any Python program may print it. `raised_in` is
     the file that raises it, and `raised_below` one of which a function is running then; without that file among the frames the message says nothing,
     because other code prints it as well. `cause` is the number of the item of *What to change* that alone leads to this wording; 0 means any.
+    `causes_by_values` has for each condition on the message's values the number of the item that they tell.
     """
 
     text: str
@@ -78,6 +79,7 @@ class Message:
     raised_in: str = ""
     raised_below: str = ""
     cause: int = 0
+    causes_by_values: dict[str, int] = field(default_factory=dict, hash=False)
 
     @property
     def file(self) -> str:
@@ -234,6 +236,11 @@ class Entry:
         """The number of the item, from 1, of each message to which one item alone leads."""
         count = len(self.guidance["en"].items)
         return {message.text: message.cause for message in self.messages if 0 < message.cause <= count}
+
+    @property
+    def causes_by_values(self) -> dict[str, dict[str, int]]:
+        """For each message whose values tell causes apart, the conditions and the number of the item, from 1, that each tells."""
+        return {message.text: message.causes_by_values for message in self.messages if message.causes_by_values}
 
     def alias_keys(self, lang: Lang) -> list[str]:
         """Return the aliases of a language as they are compared: without case and outer spaces."""

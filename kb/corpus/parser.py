@@ -145,6 +145,7 @@ def _message(item: str | dict[str, Any], line: int) -> Message:
     if isinstance(item, str):
         return Message(item, line=line)
     explain = Bilingual(**item["explain"]) if "explain" in item else None
+    cause = item.get("cause", 0)
     return Message(
         item["text"],
         item.get("torch", ""),
@@ -154,5 +155,6 @@ def _message(item: str | dict[str, Any], line: int) -> Message:
         item.get("generic", False),
         item.get("raised_in", ""),
         item.get("raised_below", ""),
-        item.get("cause", 0),
+        cause if isinstance(cause, int) else 0,
+        cause if isinstance(cause, dict) else {},
     )

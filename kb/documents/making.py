@@ -34,6 +34,7 @@ def make_document(entry: Entry, ledgers: Ledgers) -> EntryDocument:
         explanations=_explanations(entry),
         items={lang: [_fill(ChangeDocument, item) for item in guidance[lang].items] for lang in LANGUAGES},
         causes=entry.named_causes,
+        causes_by_values=entry.causes_by_values,
         how_to_tell={lang: guidance[lang].how_to_tell for lang in LANGUAGES},
         why={lang: guidance[lang].why for lang in LANGUAGES},
         messages=[message.text for message in entry.messages],

@@ -125,10 +125,15 @@ class EntrySummary(EntryHead):
 
 
 class EntryDocument(EntryHead):
-    """One entry as pages and terminals show it. `causes` has the number of the item, from 1, of each message to which one item alone leads."""
+    """One entry as pages and terminals show it.
+
+    `causes` has the number of the item, from 1, of each message to which one item alone leads, and `causes_by_values` the conditions of each whose values
+    tell the item.
+    """
 
     items: dict[Lang, list[ChangeDocument]]
     causes: dict[str, int]
+    causes_by_values: dict[str, dict[str, int]]
     how_to_tell: dict[Lang, str]
     why: dict[Lang, str]
     messages: list[str]

@@ -13,7 +13,8 @@ from kb.corpus.versions import holds
 from kb.lint.template_collisions import template_collisions
 from kb.record.message_ranges import releases_left_out
 from kb.templates.entry_templates import entry_templates
-from kb.templates.printed_messages import printed_messages
+from kb.templates.printed_messages import printed_messages, printed_values
+from kb.templates.value_conditions import cause_of_values
 
 __all__ = ["check_collisions", "check_records"]
 
@@ -81,7 +82,7 @@ def _ranges_against_the_record(entry: Entry) -> Iterator[Diagnostic]:
 
 def _contradicted_causes(entry: Entry, ledgers: Ledgers, messages_in: _MessagesIn) -> Iterator[Diagnostic]:
     """Yield a fault for each message that names one cause and was printed by a case of another, unless that printed a fuller message of the entry, too."""
-    if not any(message.cause for message in entry.messages):
+    if not entry.named_causes and not entry.causes_by_values:
         return
     for number, item in enumerate(entry.guidance["en"].items, 1):
         for case in (case for case in entry.cases if case.name in item.cases):
@@ -90,6 +91,13 @@ def _contradicted_causes(entry: Entry, ledgers: Ledgers, messages_in: _MessagesI
                 if message.cause not in (0, number):
                     what = f"{message.text!r} names cause {message.cause}, but {case.name} of cause {number} printed it"
                     yield Diagnostic(display_path(entry.path), message.line, "KB047", f"{what}; leave the cause out")
+            outputs = {record.printed for record in ledgers.records(case)}
+            for message, values in (pair for output in outputs for pair in printed_values(entry, output)):
+                told = cause_of_values(message.causes_by_values, values)
+                if told not in (0, number):
+                    shown = ", ".join(f"{name} = {value}" for name, value in values.items())
+                    what = f"{shown} tells cause {told}, but {case.name} of cause {number} printed it"
+                    yield Diagnostic(display_path(entry.path), message.line, "KB047", f"{what}; mend the condition")
 
 
 def _fullest(messages: Sequence[Message]) -> list[Message]:

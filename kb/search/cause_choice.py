@@ -1,15 +1,15 @@
 """Which of an entry's causes fits a paste: by the clues that only one cause has, and by what each cause says.
 
-A message may name its cause, which then is the one. Otherwise each cause has a score, a sum of named signals with fitted weights: clues of several kinds,
-how similar the paste is to what the cause says, and whether its programs printed the message. The cause with the highest is chosen. It is claimed to fit only
-where that is probable and there is a clue that can be shown.
+A message may name its cause, or its values may tell it, which then is the one. Otherwise each cause has a score, a sum of named signals with fitted
+weights: clues of several kinds, how similar the paste is to what the cause says, and whether its programs printed the message. The cause with the highest
+is chosen. It is claimed to fit only where that is probable and there is a clue that can be shown.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kb.search.calibration import model
 from kb.startup.lazy_regex import lazy_pattern
@@ -103,9 +103,13 @@ class CauseChoice(NamedTuple):
 
 
 def choose_cause(
-    document: EntryDocument, text: str, template: str = "", similarities: Sequence[float] = ()
+    document: EntryDocument,
+    text: str,
+    template: str = "",
+    similarities: Sequence[float] = (),
+    values: Mapping[str, str] | None = None,
 ) -> CauseChoice:
-    """Return the cause of the entry that fits the pasted text, of which `template` is the message that matched.
+    """Return the cause of the entry that fits the pasted text, of which `template` is the message that matched, with these values.
 
     `similarities` say how similar the text is to what each of the causes says; they may be unknown.
     """
@@ -113,7 +117,8 @@ def choose_cause(
     if not items:
         return CauseChoice(0, "")
     text = text[-_MAX_PASTE:]
-    if number := document["causes"].get(template):
+    number = document["causes"].get(template) or _told_by_values(document, template, values or {})
+    if 0 < number <= len(items):
         return CauseChoice(
             number - 1, _case_name(document, number - 1, text), _beginning(_message_lines(text, template))
         )
@@ -130,7 +135,20 @@ def choose_cause(
 
 def fitting_cause(answer: Answer, document: EntryDocument, text: str) -> CauseChoice:
     """Return the cause of the first match's entry that fits what was asked."""
-    return choose_cause(document, text, answer.matches[0].evidence.template, answer.cause_similarities)
+    why = answer.matches[0].evidence
+    return choose_cause(document, text, why.template, answer.cause_similarities, why.values)
+
+
+def _told_by_values(document: EntryDocument, template: str, values: Mapping[str, str]) -> int:
+    """Return the number of the cause that the message's values tell, or 0."""
+    conditions = document.get("causes_by_values", {}).get(
+        template
+    )  # an older index, served while a new one is built, has none
+    if not conditions:
+        return 0
+    from kb.templates.value_conditions import cause_of_values
+
+    return cause_of_values(conditions, values)
 
 
 def shares(scores: Sequence[float]) -> list[float]:

@@ -6,12 +6,13 @@ from functools import lru_cache
 
 from kb.corpus.entry import Entry, Message
 from kb.templates.entry_templates import entry_templates
+from kb.templates.matcher import match
 from kb.templates.occurrences import matches_beginning
 from kb.templates.program_output import exceptions_in, warnings_in
 from kb.templates.template import Template
 from kb.text.lexer import Token, lex
 
-__all__ = ["printed_messages"]
+__all__ = ["printed_messages", "printed_values"]
 
 _MAX_MESSAGE = 8000
 """How much of a printed message is compared, in characters."""
@@ -22,6 +23,17 @@ def printed_messages(entry: Entry, output: str) -> list[Message]:
     printed = exceptions_in(output) + warnings_in(output)
     return [
         message for message, template in entry_templates(entry) if any(_begins(template, *error) for error in printed)
+    ]
+
+
+def printed_values(entry: Entry, output: str) -> list[tuple[Message, dict[str, str]]]:
+    """Return each of those messages with the values that its placeholders stand for, once for every exception or warning that begins with it."""
+    printed = exceptions_in(output) + warnings_in(output)
+    return [
+        (message, matched[1])
+        for message, template in entry_templates(entry)
+        for error in printed
+        if _begins(template, *error) and (matched := match(template.pieces, _tokens(error[1][:_MAX_MESSAGE])))
     ]
 
 

@@ -53,7 +53,7 @@ CHECKS: list[CheckOfSeveral] = []
 
 NUMBERING = {
     "KB001–KB011": "the structure of a file",
-    "KB012–KB017": "messages",
+    "KB012–KB019": "messages",
     "KB020–KB029": "programs",
     "KB030–KB037": "text in both languages",
     "KB040–KB046": "entries beside each other, the ledgers and the record of packages",

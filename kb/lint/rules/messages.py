@@ -13,6 +13,7 @@ from kb.lint.rules import Finding, rule
 from kb.templates.entry_templates import entry_templates
 from kb.templates.matcher import Placeholder, match
 from kb.templates.template import TemplateError, compile_template
+from kb.templates.value_conditions import ConditionError, check_condition
 from kb.text.languages import LANGUAGES
 from kb.text.lexer import lex
 
@@ -114,10 +115,22 @@ def cause_exists(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     """Also, a page with one item needs none."""
     count = len(entry.guidance["en"].items)
     for message in entry.messages:
-        if message.cause > count:
-            yield message.line, f"cause {message.cause}, but What to change has {count} items; give the number of one"
-        elif message.cause and count == 1:
+        cause = max([message.cause, *message.causes_by_values.values()])
+        if cause > count:
+            yield message.line, f"cause {cause}, but What to change has {count} items; give the number of one"
+        elif cause and count == 1:
             yield message.line, "What to change has one item, so the message needs no cause; leave it out"
+
+
+@rule("KB019", "A condition on a message's values compares values that the message captures.")
+def conditions(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
+    """`target == 0` needs a placeholder `{target:int}`. It is read as Python, and has no calls but `len`."""
+    for message, template in entry_templates(entry):
+        for condition in message.causes_by_values:
+            try:
+                check_condition(condition, template.names)
+            except ConditionError as error:
+                yield message.line, str(error)
 
 
 @rule("KB017", "A version range is possible.")

@@ -54,6 +54,7 @@ BREAKS = {
     ),
     "KB017": ([('"<1.0"', '">=2.0,<1.0"')], ">=2.0,<1.0"),
     "KB018": ([('torch: "<1.0"', 'torch: "<1.0", cause: 5')], "cause: 5"),
+    "KB019": ([('torch: "<1.0"', 'torch: "<1.0", cause: {missing == 0: 1}')], "missing == 0"),
     "KB020": ([(REPRO, "text = 'inconsistent tensor size, expected [3] and [4] to match'\n" + REPRO)], "text = "),
     "KB021": ([("assert total.shape == (4,)", "assert True")], "assert True"),
     "KB022": ([SILENT, (REPRO, REPRO + "assert total.shape == (3,)\n")], "```python repro\n"),
@@ -248,9 +249,13 @@ def test_a_range_leaves_out_no_release_whose_code_prints_the_message(entries, to
     assert [fault.rule for fault in check(entries.corpus()) if fault.rule == "KB045"] == faults
 
 
-@pytest.mark.parametrize(("cause", "faults"), [(1, []), (2, ["KB047"])])
+@pytest.mark.parametrize(
+    ("cause", "faults"),
+    [(1, []), (2, ["KB047"]), ({"a[0] == 3": 1}, []), ({"a[0] == 3": 2}, ["KB047"]), ({"a[0] == 9": 2}, [])],
+)
 def test_a_message_names_the_cause_whose_case_prints_it(entries, cause, faults):
-    path = entries.write(messages=[{"text": FULLER, "cause": cause}])
+    text = FULLER.replace("{shape}", "{a:shape}", 1)
+    path = entries.write(messages=[{"text": text, "cause": cause}])
     item = next(line for line in path.read_text().splitlines() if line.startswith("- **"))
     entries.edit(path, item, f"{item}\n- **Another cause**: change it.")
     entries.record(printed=PRINTED)

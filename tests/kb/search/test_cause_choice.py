@@ -23,7 +23,9 @@ def item(cause, *names):
     return {"cause": cause, "change": "change it.", "cases": list(names), "entries": []}
 
 
-def document(*items, cases=(), messages=("RuntimeError: {device:device} and {other:device} meet",), causes=()):
+def document(
+    *items, cases=(), messages=("RuntimeError: {device:device} and {other:device} meet",), causes=(), by_values=()
+):
     items = {"en": list(items), "zh": list(items)}
     return {
         "id": "devices-differ",
@@ -31,6 +33,7 @@ def document(*items, cases=(), messages=("RuntimeError: {device:device} and {oth
         "cases": list(cases),
         "messages": list(messages),
         "causes": dict(causes),
+        "causes_by_values": dict(by_values),
     }
 
 
@@ -42,6 +45,19 @@ TWO = document(
         case("split", 'x = x.to("cuda:1")\n', device="cuda"),
     ],
 )
+
+
+def test_the_values_of_a_message_tell_its_cause():
+    template = "ValueError: input {input:int} against target {target:int}"
+    conditions = {"target == 0": 2, "input % target == 0": 3}
+    items = [item("Other"), item("No target"), item("Several outputs for each target")]
+    causes = document(*items, by_values={template: conditions})
+    for target, expected in [(0, 1), (16, 2), (5, 0)]:
+        text = f"ValueError: input 32 against target {target}"
+        choice = choose_cause(causes, text, template, values={"input": "32", "target": str(target)})
+        assert choice.item == expected
+        assert choice.clue == (text if expected else "")
+    assert choose_cause(causes, text, "ValueError: another", values={"input": "32", "target": "0"}).item == 0
 
 
 def traceback(code, message, file="/home/me/train.py"):
