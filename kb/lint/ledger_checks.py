@@ -91,7 +91,7 @@ def _contradicted_causes(entry: Entry, ledgers: Ledgers, messages_in: _MessagesI
                 if message.cause not in (0, number):
                     what = f"{message.text!r} names cause {message.cause}, but {case.name} of cause {number} printed it"
                     yield Diagnostic(display_path(entry.path), message.line, "KB047", f"{what}; leave the cause out")
-            outputs = {record.printed for record in ledgers.records(case)}
+            outputs = {record.printed for record in ledgers.records(case)} if entry.causes_by_values else ()
             for message, values in (pair for output in outputs for pair in printed_values(entry, output)):
                 told = cause_of_values(message.causes_by_values, values)
                 if told not in (0, number):

@@ -1,50 +1,59 @@
 """Named tuples whose classes are made fast.
 
 `typing.NamedTuple` compiles a constructor for each class, and a cold look-up makes thirty classes: they and the import of `typing` took a fifth of its
-time. The classes here share one constructor. For a type checker they are those of `typing`.
+time. The constructors here are closures. For a type checker the classes are those of `typing`.
 """
 
 from __future__ import annotations
 
-from operator import itemgetter
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, NamedTuple, Self
 else:
+    from collections import _tuplegetter  # as typing's: a value by its position, without a call
 
     class _FieldsFromAnnotations(type):
         """Makes the annotated names of a tuple its fields, and the values that they are given its defaults."""
 
         def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
             fields = tuple(body.get("__annotations__", ()))
-            body["_fields"] = body["__match_args__"] = fields
-            body["_field_defaults"] = {field: body[field] for field in fields if field in body}
-            body["__slots__"] = ()
-            body |= {field: property(itemgetter(position)) for position, field in enumerate(fields)}
+            defaults = {field: body[field] for field in fields if field in body}
+            body |= {"_fields": fields, "__match_args__": fields, "_field_defaults": defaults, "__slots__": ()}
+            body |= {field: _tuplegetter(position, "") for position, field in enumerate(fields)}
+            if fields:
+                body["__new__"] = _constructor(name, fields, defaults)
             return super().__new__(cls, name, bases, body)
+
+    def _constructor(name: str, fields: tuple[str, ...], defaults: dict[str, Any]) -> Callable[..., Any]:
+        count, new = len(fields), tuple.__new__
+
+        def make(cls: type, /, *values: Any, **named: Any) -> Any:
+            if len(values) == count and not named:
+                return new(cls, values)
+            try:
+                rest = [named.pop(field) if field in named else defaults[field] for field in fields[len(values) :]]
+            except KeyError as missing:
+                raise TypeError(f"{name} lacks {missing.args[0]}") from None
+            if named or len(values) > count:
+                raise TypeError(f"{name} takes {', '.join(fields)}; got {values} and {named}")
+            return new(cls, (*values, *rest))
+
+        return make
 
     class NamedTuple(tuple, metaclass=_FieldsFromAnnotations):
         """A tuple with a name for each of its values, as `typing.NamedTuple`."""
 
         __slots__ = ()
 
-        def __new__(cls, *values: Any, **named: Any) -> Self:
-            """Return a tuple of the given values; a name without one has its default. TypeError where values are missing or too many."""
-            fields = cls._fields
-            if len(values) == len(fields) and not named:
-                return tuple.__new__(cls, values)
-            placed = dict(zip(fields, values, strict=False))
-            given = {**cls._field_defaults, **placed, **named}
-            if len(values) > len(fields) or placed.keys() & named.keys() or given.keys() != set(fields):
-                raise TypeError(f"{cls.__name__} takes {', '.join(fields)}; got {values} and {named}")
-            return tuple.__new__(cls, [given[field] for field in fields])
-
         def _asdict(self) -> dict[str, Any]:
             return dict(zip(self._fields, self, strict=True))
 
         def _replace(self, /, **changed: Any) -> Self:
-            return type(self)(**{**self._asdict(), **changed})
+            replaced = tuple.__new__(type(self), map(changed.pop, self._fields, self))
+            if changed:
+                raise TypeError(f"{type(self).__name__} has no {', '.join(changed)}")
+            return replaced
 
         def __repr__(self) -> str:
             return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._asdict().items())})"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from kb.startup.named_tuple import NamedTuple
 from kb.templates.matcher import OPEN_TYPES, PLACEHOLDER_TYPES, Placeholder
@@ -46,6 +47,7 @@ class Template(NamedTuple):
         return sum(isinstance(piece, str) for piece in self.pieces)
 
 
+@lru_cache(maxsize=8192)
 def compile_template(source: str) -> Template:
     """Return the compiled template; raises `TemplateError` for an unknown placeholder, a lone brace, or a wording that is not there."""
     head = _TYPE.match(source)

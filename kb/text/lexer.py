@@ -88,7 +88,7 @@ def lex(text: str) -> list[Token]:
         if start < token_end:
             continue
         kind = match.lastgroup or "word"
-        folded = match.group()
+        folded = lowered[start:end]
         if kind == "word":
             kind = _slashed_type(folded) if "/" in folded or "\\" in folded else _word_type(folded)
             if kind in ("path", "device") and (index := _INDEX.match(lowered, end)):

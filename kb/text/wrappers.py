@@ -96,7 +96,8 @@ def is_interrupt(error: ErrorSpan) -> bool:
 
 def embedded_errors(text: str) -> Iterator[ErrorSpan]:
     """Yield the messages inside others whose exception is not named. Named ones are read like any other exception."""
-    for report in islice(_LAZY_IMPORT.finditer(text), _MAX_EMBEDDED):
+    reports = _LAZY_IMPORT.finditer(text) if "because of the following error" in text else iter(())
+    for report in islice(reports, _MAX_EMBEDDED):
         name = "ModuleNotFoundError" if report["message"].startswith("No") else "ImportError"
         yield ErrorSpan(name, report["message"].strip(), report.start("message"), report.start("message"), "error")
     position = text.find(_FAKE_TENSOR_CALL_START)
