@@ -30,15 +30,14 @@ def check_collisions(corpus: Corpus, ledgers: Ledgers, slugs: Collection[str]) -
     yield from ledgers.faults
     cases = [case for entry in corpus for case in entry.cases]
     printed = {case.id: record.printed for case in cases for record in ledgers.records(case)[:1]}
-    for collision in template_collisions(corpus, printed):
-        if collision.slug in slugs:
-            entry = corpus.entries[collision.slug]
-            line = next((message.line for message in entry.messages if message.text == collision.template), 1)
-            what = (
-                f"{collision.template!r} also matches what the repro of {collision.printed_by} printed; "
-                f"make it more specific, or give {collision.printed_by} the fuller message"
-            )
-            yield Diagnostic(display_path(entry.path), line, "KB043", what)
+    for collision in template_collisions(corpus, printed, slugs):
+        entry = corpus.entries[collision.slug]
+        line = next((message.line for message in entry.messages if message.text == collision.template), 1)
+        what = (
+            f"{collision.template!r} also matches what the repro of {collision.printed_by} printed; "
+            f"make it more specific, or give {collision.printed_by} the fuller message"
+        )
+        yield Diagnostic(display_path(entry.path), line, "KB043", what)
 
 
 def check_records(entry: Entry, ledgers: Ledgers) -> Iterator[Diagnostic]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kb.corpus.entry import Entry
 from kb.corpus.loader import Corpus
 from kb.search.reading import read
 from kb.templates.entry_templates import entry_templates
@@ -52,42 +53,51 @@ class _Match(NamedTuple):
         return self.start <= match.start and match.end <= self.end and self.template.literals >= match.template.literals
 
 
-def template_collisions(corpus: Corpus, printed: Mapping[str, str]) -> list[TemplateCollision]:
+def template_collisions(
+    corpus: Corpus, printed: Mapping[str, str], slugs: Collection[str] | None = None
+) -> list[TemplateCollision]:
     """Return every template that matches the output of another entry's repro; `printed` holds the outputs by the ids of cases and checks.
+
+    With `slugs`, only the templates of these entries are looked at.
 
     What a check printed is no error and does not count.
 
     Where an output has several errors, only those count that the entry's own templates match. A template that matches inside a longer match of the
     entry's own may, because the more specific answer wins. So may a message that both entries give, word for word: there the rest of a paste decides.
     """
-    templates = _TemplateIndex(corpus)
+    templates = _TemplateIndex([entry for entry in corpus if slugs is None or entry.id in slugs])
     collisions = set()
     for case in (case for entry in corpus for case in entry.cases if case.id in printed):
         collisions |= {
             TemplateCollision(template.slug, template.source, case.entry)
-            for template in templates.colliding(case.entry, printed[case.id])
+            for template in templates.colliding(corpus.entries[case.entry], printed[case.id])
         }
     return sorted(collisions)
 
 
 class _TemplateIndex:
-    """The templates of a corpus by their rarest word, so that an output is compared with few of them."""
+    """The templates of entries by their rarest word, so that an output is compared with few of them."""
 
-    def __init__(self, corpus: Corpus) -> None:
-        self._own_pieces: dict[str, set[tuple[Piece, ...]]] = {}
+    def __init__(self, entries: Iterable[Entry]) -> None:
         self._by_word: dict[str, list[_Template]] = {}
-        templates = list(_templates(corpus))
+        templates = list(_templates(entries))
         counts = Counter(word for template in templates for word in template.words)
         for template in templates:
-            self._own_pieces.setdefault(template.slug, set()).add(template.pieces)
-            rarest = min(template.words, key=lambda word: (counts[word], word), default="")
+            rarest = min(template.words, key=lambda word: (counts[word], -len(word), word), default="")
             self._by_word.setdefault(rarest, []).append(template)
 
-    def colliding(self, slug: str, output: str) -> set[_Template]:
-        """Return the templates of other entries that match what a repro of the entry `slug` printed, without those that may."""
-        matches = list(self._matches(lex(normalize(output).text)))
-        if all(match.template.slug == slug for match in matches):
+    def colliding(self, entry: Entry, output: str) -> set[_Template]:
+        """Return the templates of other entries that match what a repro of the entry printed, without those that may."""
+        text = normalize(output).text
+        lowered = text.lower()
+        if not any(word in lowered for word in self._by_word):
+            return set()
+        slug, tokens = entry.id, lex(text)
+        matches = [match for match in self._matches(tokens) if match.template.slug != slug]
+        if not matches:
             return set()  # as nearly always; finding the errors takes longer than all else here
+        own_templates = list(_templates([entry]))
+        matches += (match for template in own_templates for match in _occurrences(template, tokens))
         reading = read(output)
         ranks = [
             reading.error_rank(reading.tokens[match.start].start, reading.tokens[match.end - 1].start)
@@ -104,7 +114,7 @@ class _TemplateIndex:
             and (not match.template.file or f'{match.template.file}"' in output)
         ]
         covered = {match.template for match in foreign if any(longer.covers(match) for longer in own)}
-        shared = self._own_pieces.get(slug, set())
+        shared = {template.pieces for template in own_templates}
         return {match.template for match in foreign if match.template.pieces not in shared} - covered
 
     def _matches(self, tokens: Sequence[Token]) -> Iterator[_Match]:
@@ -112,13 +122,17 @@ class _TemplateIndex:
         for word in (*words, ""):
             for template in self._by_word.get(word, ()):
                 if template.words <= words:
-                    for start, end in find_occurrences(template.pieces, tokens):
-                        yield _Match(template, start - is_typed(template.type, tokens, start), end)
+                    yield from _occurrences(template, tokens)
 
 
-def _templates(corpus: Corpus) -> Iterator[_Template]:
-    """Yield the messages of all entries that have enough literal words."""
-    for entry in corpus:
+def _occurrences(template: _Template, tokens: Sequence[Token]) -> Iterator[_Match]:
+    for start, end in find_occurrences(template.pieces, tokens):
+        yield _Match(template, start - is_typed(template.type, tokens, start), end)
+
+
+def _templates(entries: Iterable[Entry]) -> Iterator[_Template]:
+    """Yield the messages of entries that have enough literal words."""
+    for entry in entries:
         for message, template in entry_templates(entry):
             pieces = template.pieces
             literals = sum(isinstance(piece, str) or bool(piece.prefix or piece.suffix) for piece in pieces)
