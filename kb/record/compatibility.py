@@ -55,11 +55,12 @@ def fits(requirements: Sequence[str], python: str = "") -> tuple[CompatibleSet, 
     Where only one package is named, those that are pinned to torch are added as far as something fits. `python` such as `3.10` restricts the sets to
     releases with wheels for it. Raises `UnknownPackageError`.
     """
-    wanted = [_parsed(text) for text in requirements]
-    names = [_normalized(requirement) for requirement in wanted]
-    candidates = [
-        _candidates(name, requirement.specifier, python) for name, requirement in zip(names, wanted, strict=True)
-    ]
+    wanted: dict[str, SpecifierSet] = {}
+    for requirement in map(_parsed, requirements):
+        name = _normalized(requirement)
+        wanted[name] = wanted.get(name, SpecifierSet()) & requirement.specifier
+    names = list(wanted)
+    candidates = [_candidates(name, specifier, python) for name, specifier in wanted.items()]
     sets = _Search(names, candidates).run()
     if names == ["torch"]:
         return tuple(_with_companions(fitting, python) for fitting in sets[:1])

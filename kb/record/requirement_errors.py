@@ -84,9 +84,12 @@ def _conflict(package: str, version: str, needed: str, installed: str) -> Requir
 
 
 def _needed(needed: str, specifier: str, installed: str) -> RequirementAnswer | None:
-    """Answer that transformers wants another release of a package: the newest that it takes, and releases of transformers that take the present one."""
+    """Answer that transformers wants another release of a package: the newest that it takes, and releases of transformers that take the present one.
+
+    Programs borrow its words to ask for a release of transformers itself: then the message says all.
+    """
     name = _normalized(needed)
-    if name not in PACKAGES:
+    if name not in PACKAGES or name == "transformers":
         return None
     keep = f"{name}=={_public(installed)}"
     instead = _fitting([f"{name}{specifier.rstrip('.')}"], name)[:1]

@@ -81,6 +81,10 @@ def test_releases_without_a_python_in_common_do_not_fit():
     assert pins("torch==2.1.0", "numpy") == [{"torch": "2.1.0", "numpy": "1.26.4"}]
 
 
+def test_a_package_that_is_named_twice_has_to_meet_both():
+    assert pins("torch>=2.0", "torch<2.1", "torchvision") == pins("torch>=2.0,<2.1", "torchvision") != []
+
+
 def test_python_restricts_the_releases():
     assert fits(["torch"], "3.7")[0].versions["torch"] == "1.3.1"
 
@@ -142,3 +146,5 @@ def test_a_package_that_transformers_finds_too_new_is_answered_with_what_it_take
     )
     answer = explain_requirement_error(message)
     assert (answer.install, answer.instead) == ((), ("tokenizers==0.13.3",))
+    of_itself = "transformers>=4.2.0,<=4.30 is required for a normal functioning of this module, but found transformers==4.48.0."
+    assert explain_requirement_error(of_itself) is None
