@@ -14,7 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from kb.corpus.entry import KINDS, Case, Entry
+from kb.corpus.entry import Case, Entry
+from kb.corpus.kinds import KINDS
 from kb.corpus.ledger import Ledgers, load_ledgers
 from kb.corpus.loader import Corpus, entry_folders, load
 from kb.corpus.versions import release, sort_key

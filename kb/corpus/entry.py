@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from kb.corpus.kinds import Kind
 from kb.text.languages import Lang
 
 __all__ = [
     "DEVICES",
-    "KINDS",
     "PROVED_BY_ASSERT",
     "Bilingual",
     "Block",
@@ -21,15 +21,11 @@ __all__ = [
     "Edit",
     "Entry",
     "Guidance",
-    "Kind",
     "Message",
     "Role",
     "Runnable",
     "is_slug",
 ]
-
-Kind = Literal["error", "warning", "silent", "symptom"]
-KINDS: tuple[Kind, ...] = ("error", "warning", "silent", "symptom")
 
 PROVED_BY_ASSERT: tuple[Kind, ...] = ("silent", "symptom")
 """The kinds whose repros print no message of the entry: they end in an assert that fails, and that is in the fix as well."""

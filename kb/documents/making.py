@@ -11,7 +11,8 @@ from kb.documents.shapes import (
     CheckDocument,
     EditDocument,
     EntryDocument,
-    EntrySummary,
+    EntryHead,
+    MessagesDocument,
 )
 from kb.text.languages import LANGUAGES, Lang
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from kb.corpus.entry import Case, Check, Entry, Runnable
     from kb.corpus.ledger import Ledgers
 
-__all__ = ["changed_lines", "make_document", "make_summary"]
+__all__ = ["changed_lines", "make_document", "make_messages", "make_summary"]
 
 _Document = TypeVar("_Document")
 
@@ -45,13 +46,18 @@ def make_document(entry: Entry, ledgers: Ledgers) -> EntryDocument:
     )
 
 
-def make_summary(entry: Entry) -> EntrySummary:
+def make_summary(entry: Entry) -> EntryHead:
     """Return the summary of an entry."""
+    return _fill(EntryHead, entry)
+
+
+def make_messages(entry: Entry) -> MessagesDocument:
+    """Return what a match needs of the entry's messages."""
     generic = [message.text for message in entry.messages if message.is_generic]
     raised_in = {message.text: message.raised_in for message in entry.messages if message.raised_in}
     raised_below = {message.text: message.raised_below for message in entry.messages if message.raised_below}
     files = {"raised_in": raised_in, "raised_below": raised_below}
-    return _fill(EntrySummary, entry, explanations=_explanations(entry), generic=generic, **files)
+    return _fill(MessagesDocument, entry, explanations=_explanations(entry), generic=generic, **files)
 
 
 def changed_lines(before: str, after: str, context: int = 1) -> list[str]:

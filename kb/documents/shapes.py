@@ -14,7 +14,7 @@ __all__ = [
     "EditDocument",
     "EntryDocument",
     "EntryHead",
-    "EntrySummary",
+    "MessagesDocument",
     "RelatedEntry",
     "RemedyDocument",
     "RunnableDocument",
@@ -100,25 +100,26 @@ class RelatedEntry(TypedDict):
 
 
 class EntryHead(TypedDict):
-    """What a list of entries and the page of one have in common."""
+    """What a list of matches or entries needs of one."""
 
     id: str
     topic: str
     kind: str
     title: dict[Lang, str]
     answer: dict[Lang, str]
-    explanations: dict[str, dict[Lang, str]]
     tags: list[str]
     also: list[str]
 
 
-class EntrySummary(EntryHead):
-    """What a list of matches or entries needs of one.
+class MessagesDocument(TypedDict):
+    """What a match of an entry's messages needs of them. `explanations` has the line of each message that explains its values.
 
     `generic` are the messages that any Python program may print. `raised_in` has the file of each message that counts only where that file raised it,
     and `raised_below` that of each that counts only where a function of that file was running.
     """
 
+    kind: str
+    explanations: dict[str, dict[Lang, str]]
     generic: list[str]
     raised_in: dict[str, str]
     raised_below: dict[str, str]
@@ -131,6 +132,7 @@ class EntryDocument(EntryHead):
     tell the item.
     """
 
+    explanations: dict[str, dict[Lang, str]]
     items: dict[Lang, list[ChangeDocument]]
     causes: dict[str, int]
     causes_by_values: dict[str, dict[str, int]]

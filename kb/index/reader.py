@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.documents.shapes import EntryDocument, EntrySummary
+    from kb.documents.shapes import EntryDocument, EntryHead, MessagesDocument
     from kb.index.embeddings import Embeddings
     from kb.index.fulltext import FullTextIndex
     from kb.index.spelling import Speller
@@ -66,14 +66,19 @@ class Index:
         """Return the slugs of all entries in order."""
         return self.store.keys("summaries")
 
-    def summary(self, slug: str) -> EntrySummary:
+    def summary(self, slug: str) -> EntryHead:
         """Return title, kind and explain line of the entry with exactly this slug."""
-        summary: EntrySummary = self.store.get("summaries", slug)
+        summary: EntryHead = self.store.get("summaries", slug)
         return summary
 
-    def summaries(self) -> list[EntrySummary]:
+    def summaries(self) -> list[EntryHead]:
         """Return the summaries of all entries in the order of their slugs."""
         return [summary for _, summary in self.store.items("summaries")]
+
+    def messages(self, slug: str) -> MessagesDocument:
+        """Return what a match needs of the messages of an entry."""
+        messages: MessagesDocument = self.store.get("messages", slug)
+        return messages
 
     def document(self, slug: str) -> EntryDocument:
         """Return what is shown of the entry, found by its slug or an old one, with the titles of related entries.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kb.corpus.entry import Entry
 from kb.corpus.ledger import Ledgers
-from kb.documents.making import make_document, make_summary
+from kb.documents.making import make_document, make_messages, make_summary
 from kb.index import embeddings, questions, spelling, template_index, term_vectors
 from kb.index.fulltext import FOLDER, write_fulltext
 from kb.index.reader import META_KEY, STORE, Index, Meta
@@ -21,7 +21,7 @@ from kb.index.storage import WriteBuffer, write_store
 __all__ = ["SlugConflictError", "write_generation"]
 
 
-_ENTRY_TABLES = ("documents", "summaries", "sources", "entry_terms", "entry_embeddings", "cause_embeddings")
+_ENTRY_TABLES = ("documents", "summaries", "messages", "sources", "entry_terms", "entry_embeddings", "cause_embeddings")
 """The tables with one row for each entry."""
 
 _TABLES = (
@@ -79,7 +79,7 @@ def write_generation(
         words, asked = spelling.word_counts(entry), questions.questions(entry)
         source = {"path": str(entry.path), "messages": messages, "words": words, "questions": asked}
         embedded = embeddings.entry_rows(entry, term_row)
-        rows = make_document(entry, ledgers), make_summary(entry), source, terms, *embedded
+        rows = make_document(entry, ledgers), make_summary(entry), make_messages(entry), source, terms, *embedded
         for table, row in zip(_ENTRY_TABLES, rows, strict=True):
             buffer.put(table, entry.id, row)
         meta = _count(buffer, entry.id, meta, 1)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from kb.documents.shapes import EntrySummary
+from kb.documents.shapes import EntryHead
 from kb.index.manager import open_index
 from kb.index.reader import Index
 from kb.search.answer import Answer
@@ -229,7 +229,7 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def _summary(index: Index, slug: str) -> EntrySummary | None:
+def _summary(index: Index, slug: str) -> EntryHead | None:
     try:
         return index.summary(index.resolve(slug))
     except KeyError:

@@ -25,7 +25,7 @@ def evidence(index: Index, reading: Reading, match: MessageMatch) -> Evidence:
     begin = reading.tokens[hit.start].start
     line_number = reading.text.line(begin)
     values = _values(reading, hit)
-    lines = index.summary(match.slug)["explanations"].get(hit.template.source, {})
+    lines = index.messages(match.slug)["explanations"].get(hit.template.source, {})
     explain = {lang: fill_explain(line, values) for lang, line in lines.items()}
     filled = {str(lang): line for lang, line in explain.items() if line is not None}
     return Evidence(

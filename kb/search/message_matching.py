@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from kb.documents.shapes import EntrySummary
+    from kb.documents.shapes import MessagesDocument
     from kb.search.query import Query
 
 __all__ = ["MessageMatch", "best_ties", "has_full_line", "is_all_of_paste", "match_messages", "message_signals"]
@@ -93,13 +93,13 @@ def match_messages(index: Index, reading: Reading) -> list[MessageMatch]:
     """Return the best match of each entry whose messages stand in the paste, best first; ties in the order of slugs."""
     matches = []
     for hit in index.templates.find(reading.tokens):
-        summary = index.summary(hit.template.slug)
-        is_notice = summary["kind"] == "warning" or (summary["kind"] == "silent" and not hit.template.type)
-        match = _judge(hit, reading, is_notice=is_notice) if _is_raised_there(summary, reading, hit) else None
-        if match is not None and match.confidence == "exact" and not _shows_pytorch(summary, reading, hit):
+        messages = index.messages(hit.template.slug)
+        is_notice = messages["kind"] == "warning" or (messages["kind"] == "silent" and not hit.template.type)
+        match = _judge(hit, reading, is_notice=is_notice) if _is_raised_there(messages, reading, hit) else None
+        if match is not None and match.confidence == "exact" and not _shows_pytorch(messages, reading, hit):
             match = match._replace(confidence="likely")
         if match is not None:
-            is_placed = any(hit.template.source in summary[files] for files in ("raised_in", "raised_below"))
+            is_placed = any(hit.template.source in messages[files] for files in ("raised_in", "raised_below"))
             matches.append(match._replace(is_placed=is_placed))
     best: dict[str, MessageMatch] = {}
     for match in sorted(_without_covered(matches), key=_order_within_entry):
@@ -210,9 +210,9 @@ def _confidence(hit: TemplateHit, *, is_typed: bool, is_at_end: bool) -> Confide
     return "likely" if matched >= max(2.5 * MIN_INFORMATION, MIN_COVERAGE * sum(template.information)) else None
 
 
-def _shows_pytorch(summary: EntrySummary, reading: Reading, hit: TemplateHit) -> bool:
+def _shows_pytorch(messages: MessagesDocument, reading: Reading, hit: TemplateHit) -> bool:
     """Tell whether the paste shows PyTorch, or the message is one that only PyTorch prints, or names a package that is built on it."""
-    if hit.template.source not in summary["generic"]:
+    if hit.template.source not in messages["generic"]:
         return True
     if names_pytorch(reading.text.text):
         return True
@@ -225,10 +225,10 @@ def _shows_pytorch(summary: EntrySummary, reading: Reading, hit: TemplateHit) ->
     return names_attribute and any(is_of_pytorch_alone(word) for word in words)
 
 
-def _is_raised_there(summary: EntrySummary, reading: Reading, hit: TemplateHit) -> bool:
+def _is_raised_there(messages: MessagesDocument, reading: Reading, hit: TemplateHit) -> bool:
     """Tell whether the message may come from anywhere, or the paste has a frame in the file that it names: the innermost where that file raises it."""
-    raising = summary["raised_in"].get(hit.template.source)
-    file = raising or summary["raised_below"].get(hit.template.source)
+    raising = messages["raised_in"].get(hit.template.source)
+    file = raising or messages["raised_below"].get(hit.template.source)
     if file is None:
         return True
     rank = reading.error_rank(reading.tokens[hit.start].start, reading.tokens[hit.end - 1].start)

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from kb.corpus.entry import PROVED_BY_ASSERT, Case, Kind
+from kb.corpus.entry import PROVED_BY_ASSERT, Case
+from kb.corpus.kinds import Kind
 from kb.lint.static_checks.assertions import same_assert, top_level_asserts
 from kb.lint.static_checks.names import parse
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from flask import Blueprint, Response, abort, jsonify, request, url_for
 
-from kb.corpus.entry import KINDS
+from kb.corpus.kinds import KINDS
 from kb.record.name_errors import explain_missing_name
 from kb.record.name_history import name_history
 from kb.record.sentences import answer_sentences

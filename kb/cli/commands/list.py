@@ -6,13 +6,13 @@ import argparse
 import json
 
 from kb.cli.common import BOLD, DIM, Failure, Style, language, make_parser, near, ready_index
-from kb.corpus.entry import KINDS
+from kb.corpus.kinds import KINDS
 from kb.index.reader import Index
 from kb.text.languages import LANGUAGES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.documents.shapes import CaseDocument, CheckDocument, EntrySummary
+    from kb.documents.shapes import CaseDocument, CheckDocument, EntryHead
 
 
 def parser() -> argparse.ArgumentParser:
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _is_wanted(summary: EntrySummary, arguments: argparse.Namespace) -> bool:
+def _is_wanted(summary: EntryHead, arguments: argparse.Namespace) -> bool:
     return (
         arguments.topic in (None, summary["topic"])
         and arguments.kind in (None, summary["kind"])
@@ -70,7 +70,7 @@ def _is_wanted(summary: EntrySummary, arguments: argparse.Namespace) -> bool:
     )
 
 
-def _nothing_selected(summaries: list[EntrySummary], arguments: argparse.Namespace) -> Failure:
+def _nothing_selected(summaries: list[EntryHead], arguments: argparse.Namespace) -> Failure:
     """Return the failure to report; it names what resembles an unknown topic or tag."""
     topics = sorted({summary["topic"] for summary in summaries})
     tags = sorted({tag for summary in summaries for tag in summary["tags"]})
@@ -95,6 +95,6 @@ def _reason(runnable: CaseDocument | CheckDocument) -> str:
     return f"{changed}waits for {reason}"
 
 
-def _data(summary: EntrySummary, waiting: dict[str, dict[str, str]]) -> dict[str, object]:
+def _data(summary: EntryHead, waiting: dict[str, dict[str, str]]) -> dict[str, object]:
     data: dict[str, object] = {key: summary[key] for key in ("id", "topic", "kind", "title", "tags", "also")}
     return data | ({"waits": waiting[summary["id"]]} if waiting else {})
