@@ -34,7 +34,8 @@ class _Later(ModuleType):
 def _stand_ins() -> dict[str, ModuleType | None]:
     """Return what stands for each module; None: jieba can do without it, and it looks at every package that is installed."""
     modules: dict[str, ModuleType | None] = {
-        name: _Later(name) for name in ("calendar", "html", "shutil", "tempfile", "urllib.request")
+        name: _Later(name)
+        for name in ("calendar", "html", "random", "shutil", "tempfile", "urllib.request", "whoosh.lang.porter")
     }
     modules["pkg_resources"] = None
     modules["cached_property"] = _module("cached_property", cached_property)  # the package imports asyncio
