@@ -25,7 +25,7 @@ def catalogue(report_of_catalogue):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("figure", "least"),
-    [("answered_rightly", 0.56), ("recall3", 0.83), ("exact", 0.84), ("likely", 0.71), ("declined_none", 0.79)],
+    [("answered_rightly", 0.56), ("recall3", 0.83), ("exact", 0.84), ("likely", 0.76), ("declined_none", 0.77)],
 )
 def test_what_people_post_is_answered_as_well_as_before(posts, figure, least):
     assert getattr(posts, figure) >= least
