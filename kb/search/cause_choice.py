@@ -62,6 +62,7 @@ _VERSION = lazy_pattern(r"\btorch(?:==|[ -])v?(\d+\.\d+)", re.IGNORECASE)
 _FRAME = lazy_pattern(r'^\s*File "[^"\n]*", line \d+(?:, in .*)?\n?.*$', re.MULTILINE)
 _WORDS_OF_TRACEBACKS = lazy_pattern(r'Traceback \(most recent call last\)|\bFile (?=")')
 _DISTINCTIVE = lazy_pattern(r"[a-z][A-Z]|\w_\w|^[A-Z]\w+[A-Z]")
+_PADDING = lazy_pattern(r"[ \t]++(?=[: ])|(?<= )[ \t]++")
 _MIN_SPAN = 4
 """Characters that a code span of a cause needs, because shorter ones are in most pastes."""
 _MAX_PASTE = 100_000
@@ -309,10 +310,11 @@ def _quoted(cause: str, elsewhere: str, messages: list[str], text: str) -> Itera
     """Yield the code spans of a cause that the paste has; dots in a span stand for anything on the line.
 
     A span tells nothing if most wordings of the message have it, or if it is `elsewhere`, in the causes and programs of the others. Where the
-    cause names a unit (several GiB), the amount before the span must be in that unit. Backquotes in the paste do not count, because a span cannot have them.
+    cause names a unit (several GiB), the amount before the span must be in that unit. Backquotes in the paste do not count, because a span cannot have them,
+    nor does what pads the columns of a table: `exitcode  : -9` is `exitcode: -9`.
     """
-    text = text.replace("`", "")
-    for span in _CODE_SPAN.findall(cause):
+    text = _PADDING.sub("", text.replace("`", ""))
+    for span in _CODE_SPAN.findall(_PADDING.sub("", cause)):
         if len(span) < _MIN_SPAN or span in _COMMON_IDENTIFIERS or span in elsewhere:
             continue
         parts = _DOTS.split(span)

@@ -47,6 +47,12 @@ TWO = document(
 )
 
 
+def test_the_padding_of_a_table_does_not_count():
+    causes = document(item("The script stops (`exitcode: 1`)"), item("A process is killed (`exitcode: -9`)"))
+    assert choose_cause(causes, "  exitcode  : -9 (pid: 4711)\n  error_file: <N/A>").item == 1
+    assert choose_cause(causes, "  exitcode  : 1 (pid: 4711)").item == 0
+
+
 def test_the_values_of_a_message_tell_its_cause():
     template = "ValueError: input {input:int} against target {target:int}"
     conditions = {"target == 0": 2, "input % target == 0": 3}
