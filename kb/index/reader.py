@@ -49,6 +49,7 @@ class Index:
         self.store = open_store(os.path.join(folder, STORE))
         try:
             self.meta = Meta(*self.store.get("meta", META_KEY))
+            self.store.get("messages", "")  # KeyError if an older version made the index, without that table
         except (KeyError, TypeError, ValueError) as error:
             raise StorageError(f"{folder} holds no index of this version") from error
 

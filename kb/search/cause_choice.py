@@ -142,9 +142,7 @@ def fitting_cause(answer: Answer, document: EntryDocument, text: str) -> CauseCh
 
 def _told_by_values(document: EntryDocument, template: str, values: Mapping[str, str]) -> int:
     """Return the number of the cause that the message's values tell, or 0."""
-    conditions = document.get("causes_by_values", {}).get(
-        template
-    )  # an older index, served while a new one is built, has none
+    conditions = document["causes_by_values"].get(template)
     if not conditions:
         return 0
     from kb.templates.value_conditions import cause_of_values

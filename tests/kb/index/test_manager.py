@@ -12,7 +12,8 @@ import pytest
 import kb.index.builder
 from kb.corpus.paths import cache_folder, entry_folder_names
 from kb.index.manager import build_index, index_state, open_existing_index, open_index
-from kb.index.storage import StorageError
+from kb.index.reader import META_KEY, STORE, Index, Meta
+from kb.index.storage import StorageError, write_store
 from kb.search.lookup import lookup
 from tests.kb.entries_to_find import write_entry
 
@@ -24,6 +25,18 @@ def folder(tmp_path):
     write_entry(tmp_path / "entries", "first-entry", messages=[MESSAGE], also="old-name", related="second-entry")
     write_entry(tmp_path / "entries", "second-entry")
     return tmp_path / "entries"
+
+
+def test_an_index_without_a_table_that_is_read_today_is_of_another_version(tmp_path):
+    tables = {"meta": {META_KEY: Meta()}, "documents": {}, "summaries": {}}
+    write_store(str(tmp_path / "today"), tables | {"messages": {}})
+    write_store(str(tmp_path / "before"), tables)
+    for name in ("today", "before"):
+        (tmp_path / f"{name} index").mkdir()
+        (tmp_path / name).rename(tmp_path / f"{name} index" / STORE)
+    assert len(Index(str(tmp_path / "today index"))) == 0
+    with pytest.raises(StorageError, match="no index of this version"):
+        Index(str(tmp_path / "before index"))
 
 
 @pytest.fixture
