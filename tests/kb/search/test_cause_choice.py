@@ -184,6 +184,7 @@ def test_words_of_a_question_choose_in_both_languages():
         "cases": [],
         "messages": [],
         "causes": {},
+        "causes_by_values": {},
     }
     assert choose_cause(causes, "crash in the last batch of each epoch").item == 1
     assert choose_cause(causes, "训练到最后一个批次").item == 1
