@@ -228,14 +228,15 @@ def _clues_by_item(document: EntryDocument, text: str, template: str) -> list[li
     if is_only:
         clues_of_items[printing].append(_Clue(_beginning(message), "printed"))
     topic = document["id"].replace("-", "\n") + "\n"  # its words are in most pastes
+    plain_text, plain_message = _without_padding(text), _without_padding(message)
     for index, item in enumerate(items):
         elsewhere = topic + "\n".join(
             f"{case['repro']}{_output(case)}" for own in cases if own is not cases[index] for case in own
         )
         elsewhere += "\n".join(other["cause"] for other in items if other is not item)
-        clues_of_items[index] += _quoted(item["cause"], elsewhere, document["messages"], text)
+        clues_of_items[index] += _quoted(item["cause"], elsewhere, document["messages"], plain_text)
         elsewhere += "\n".join(other["change"] for other in items if other is not item)
-        of_change = _quoted(item["change"], elsewhere, document["messages"], message)
+        of_change = _quoted(item["change"], elsewhere, document["messages"], plain_message)
         clues_of_items[index] += [clue._replace(kind="in_change") for clue in of_change]
         clues_of_items[index] += _version(item, text)
     if sum(map(bool, cases)) == 1:
@@ -305,13 +306,11 @@ def _beginning(message: str) -> str:
 
 
 def _quoted(cause: str, elsewhere: str, messages: list[str], text: str) -> Iterator[_Clue]:
-    """Yield the code spans of a cause that the paste has; dots in a span stand for anything on the line.
+    """Yield the code spans of a cause that the text has, which is without padding; dots in a span stand for anything on the line.
 
     A span tells nothing if most wordings of the message have it, or if it is `elsewhere`, in the causes and programs of the others. Where the
-    cause names a unit (several GiB), the amount before the span must be in that unit. Backquotes in the paste do not count, because a span cannot have them,
-    nor does what pads the columns of a table: `exitcode  : -9` is `exitcode: -9`.
+    cause names a unit (several GiB), the amount before the span must be in that unit.
     """
-    text = _PADDING.sub("", text.replace("`", ""))
     for span in _CODE_SPAN.findall(_PADDING.sub("", cause)):
         if len(span) < _MIN_SPAN or span in _COMMON_IDENTIFIERS or span in elsewhere:
             continue
@@ -329,6 +328,11 @@ def _quoted(cause: str, elsewhere: str, messages: list[str], text: str) -> Itera
                 yield _Clue(match.group(), "quoted")
         elif 2 * sum(span in message for message in messages) <= len(messages):
             yield _Clue(span, "quoted")
+
+
+def _without_padding(text: str) -> str:
+    """Return a paste without backquotes, which no code span has, and without what pads a table: `exitcode  : -9` becomes `exitcode: -9`."""
+    return _PADDING.sub("", text.replace("`", ""))
 
 
 def _version(item: ChangeDocument, text: str) -> Iterator[_Clue]:

@@ -27,11 +27,12 @@ def printed_messages(entry: Entry, output: str) -> list[Message]:
 
 
 def printed_values(entry: Entry, output: str) -> list[tuple[Message, dict[str, str]]]:
-    """Return each of those messages with the values that its placeholders stand for, once for every exception or warning that begins with it."""
+    """Return each of those messages whose values tell its cause, with the values, once for every exception or warning that begins with it."""
     printed = exceptions_in(output) + warnings_in(output)
     return [
         (message, matched[1])
         for message, template in entry_templates(entry)
+        if message.causes_by_values
         for error in printed
         if _begins(template, *error) and (matched := match(template.pieces, _tokens(error[1][:_MAX_MESSAGE])))
     ]
