@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from bench.embed import index_without_posts
 from bench.fit_cause import choose_cause_weights, read_causes
-from bench.fit_message import choose_message, likely_share
+from bench.fit_message import choose_message, judge_messages, likely_share
 from bench.fit_posts import answered_posts, as_they_come, folds, made_posts, read_posts, with_popularity
 from bench.linear import (
     STRENGTHS,
@@ -30,7 +30,7 @@ from bench.linear import (
 )
 from bench.posts import CHOOSE, FIT, catalogue_halves
 from kb.index.manager import open_index
-from kb.search.calibration import WEIGHTS_FILE, Linear, probability
+from kb.search.calibration import EVEN, WEIGHTS_FILE, Linear, probability
 from kb.search.evaluation import read_queries
 from kb.search.ranking import rank
 from kb.search.signals import answer_signals, entry_signals
@@ -98,11 +98,13 @@ class Judged(NamedTuple):
     weight: float
 
 
-def judge(posts, ranking, answer) -> list[Judged]:
-    """Return what becomes of the posts."""
+def judge(posts, ranking, answer, message=None, known=None) -> list[Judged]:
+    """Return what becomes of the posts; `message` gives the log odds of whole messages by the reliabilities `known`, without which these count for nothing."""
     judged = []
     for post in posts:
         first, probable = post.first, 0.0
+        if post.level == "exact" and message:
+            ((probable, _, _),) = judge_messages([post], message, known)
         if post.compared:
             entries = rank(post.compared, ranking)
             first, probable = entries[0][1].slug, probability(answer(answer_signals(post.reading, entries)))
@@ -111,11 +113,11 @@ def judge(posts, ranking, answer) -> list[Judged]:
 
 
 def judge_unseen(posts, ranking_strength, strength) -> list[Judged]:
-    """Return what becomes of the posts of each source when everything is fitted on those of the others."""
+    """Return what becomes of the posts of each source that words answer, when everything is fitted on those of the others."""
     judged = []
     for others, own in folds(posts):
         ranking, answer = fit_ranking(others, ranking_strength), fit_answer(others, ranking_strength, strength)
-        judged += judge(own, ranking, answer)
+        judged += judge([post for post in own if not post.level], ranking, answer)
     return judged
 
 
@@ -129,9 +131,10 @@ class Outcome(NamedTuple):
 
 
 def outcome(judged, threshold) -> Outcome:
-    """Return the shares at a threshold. A message answers whatever the threshold is."""
+    """Return the shares at a threshold of words. A part of a message answers whatever it is, and a whole one from even odds on."""
     answerable = [post for post in judged if post.has_entry]
-    answered = [post for post in judged if post.level or post.probability >= threshold]
+    least = {"likely": 0.0, "exact": EVEN, "": threshold}
+    answered = [post for post in judged if post.probability >= least[post.level]]
     by_words = [post for post in answered if not post.level]
     return Outcome(
         sum(post.is_right for post in answered) / len(answerable),
@@ -181,12 +184,13 @@ def main(argv):
             f"| {at:g} | {right_first(held, rankings[at]):.3f} | {mean(of_rankings[at]):.4f} | {mean(of_answers[at]):.4f} |"
         )
     print(f"\nChosen: C = {ranking_strength:g} for the ranking, {strength:g} for the answer.\n")
+    message, exact, by_entry, usual = choose_message(labelled, natural)
     print(
         "| threshold | posts: rightly answered | declined | misled | precision by words | catalogue: rightly answered | declined | misled |"
     )
     print("|---:|---:|---:|---:|---:|---:|---:|---:|")
-    judged = judge(natural, ranking, answer)
-    of_catalogue = judge(catalogue, ranking, answer)
+    judged = judge(natural, ranking, answer, message, (by_entry, usual))
+    of_catalogue = judge(catalogue, ranking, answer, message, (by_entry, usual))
     for at in _SHOWN:
         cells = [*outcome(judged, at), *outcome(of_catalogue, at)[:3]]
         print(f"| {at:.2f} | {' | '.join(f'{cell:.3f}' for cell in cells)} |")
@@ -198,7 +202,6 @@ def main(argv):
     print(
         f"\nChosen: {threshold:.2f}, at which {_PRECISION:.0%} of the answers by words to these and to the posts of {FIT.name}, each unseen, are right."
     )
-    message, exact, by_entry, usual = choose_message(labelled, natural)
     cause = choose_cause_weights(
         read_causes(without_posts, [*read_queries(FIT), *fitted_half]),
         read_causes(index, [*read_queries(CHOOSE), *chosen_half]),

@@ -14,9 +14,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["WEIGHTS_FILE", "Linear", "Model", "model", "probability", "read_model"]
+__all__ = ["EVEN", "WEIGHTS_FILE", "Linear", "Model", "model", "probability", "read_model"]
 
 WEIGHTS_FILE = os.path.join(os.path.dirname(__file__), "data", "confidence.json")
+
+EVEN = 0.5
+"""The probability below which the entry of a whole message is wrong more often than right: then it is only related."""
 
 
 class Linear(NamedTuple):

@@ -8,7 +8,7 @@ from functools import cache, partial
 from kb.index.manager import open_index
 from kb.index.reader import Index
 from kb.search.answer import Answer, Confidence, Evidence, Match, Understood
-from kb.search.calibration import model, probability
+from kb.search.calibration import EVEN, model, probability
 from kb.search.evidence import evidence
 from kb.search.message_matching import (
     MessageMatch,
@@ -46,8 +46,16 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
         _message_match(index, reading, query, match, ties, is_alone=match.error_rank != by_message[0].error_rank)
         for match in _in_order(index, query, by_message, ties)
     ]
+    settled = is_settled(reading, by_message)
+    if not settled or _is_doubtful(matches[0]):
+        matches = [match._replace(confidence="related") if match.evidence.is_whole else match for match in matches]
     asked = index.asked(reading.tokens)
-    if not is_settled(reading, by_message) or asked not in ("", by_message[0].slug):
+    is_message_alone = bool(by_message) and is_all_of_paste(reading, by_message[0])
+    if (
+        not settled
+        or asked not in ("", by_message[0].slug)
+        or not (matches[0].confidence == "exact" or is_message_alone)
+    ):
         matches = _with_candidates(index, reading, query, matches, limit, asked)
     if matches and reading.errors and raised_elsewhere(reading.text.text, reading.errors[0].start):
         matches = [match._replace(confidence="related") for match in matches]
@@ -55,7 +63,6 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
     answered = bool(shown) and shown[0].confidence != "related"
     understood = None if answered else _understood(reading)
     message = shown[0].evidence.template if answered else ""
-    is_message_alone = bool(by_message) and is_all_of_paste(reading, by_message[0])
     vectors = index.embeddings.cause_vectors(shown[0].id, message) if answered and not is_message_alone else []
     return Answer(
         answered=answered,
@@ -93,6 +100,12 @@ def is_settled(reading: Reading, matches: list[MessageMatch]) -> bool:
     )
 
 
+def _is_doubtful(match: Match) -> bool:
+    """Tell whether a whole message is printed for so many other reasons, as far as the rest of the paste tells, that its entry is no answer."""
+    is_judged = match.evidence.is_whole and match.confidence == "likely"
+    return is_judged and match.score < EVEN
+
+
 def _in_order(index: Index, query: Callable[[], Query], matches: list[MessageMatch], ties: int) -> list[MessageMatch]:
     """Return the matches with those that are tied with the first in the order of what else the paste shares with the entries."""
     if ties < 2:
@@ -126,14 +139,13 @@ def _with_candidates(
 ) -> list[Match]:
     """Return the matches and what the words of the paste find besides, answers before what is only related.
 
-    A whole message that explains no more than a warning becomes related. A paste that is a title or alias as a whole is answered by the
-    entry `asked`.
+    A paste that is a title or alias as a whole is answered by the entry `asked`. What words find is no answer beside a message that is one.
     """
     from kb.search.ranking import compare_entries, rank
     from kb.search.signals import answer_signals, is_foreign
     from kb.text.analyzer import as_written, spellings
 
-    known = [match._replace(confidence="related") if match.evidence.is_whole else match for match in matches]
+    known = matches
     ranked = rank(compare_entries(index, reading, query()))
     written = spellings(reading.text.text)
     if asked:
@@ -146,7 +158,8 @@ def _with_candidates(
         return known
     slugs = {match.id for match in known}
     log_odds = model().answer(answer_signals(reading, ranked))
-    is_answer = probability(log_odds) >= model().threshold and not is_foreign(reading)
+    is_answered = any(match.evidence.is_whole and match.confidence != "related" for match in matches)
+    is_answer = probability(log_odds) >= model().threshold and not is_answered and not is_foreign(reading)
     added = []
     for position, (score, features) in enumerate(ranked[:limit]):
         if features.slug in slugs:

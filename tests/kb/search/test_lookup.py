@@ -492,8 +492,30 @@ def test_a_message_that_is_tied_to_a_file_comes_before_a_more_literal_one(tmp_pa
     opened = open_index([tmp_path / "entries"], cache=tmp_path / "cache")
     message = "AttributeError: 'Box' object has no attribute 'lid'"
     below = lookup(traceback_of(message, raised_in="torch/made/up.py"), index=opened)
-    assert [match.id for match in below.matches] == ["closed-box", "any-box"]
-    assert [match.id for match in lookup(traceback_of(message), index=opened).matches] == ["any-box"]
+    assert whole(below) == ["closed-box", "any-box"]
+    assert whole(lookup(traceback_of(message), index=opened)) == ["any-box"]
+
+
+def test_a_message_that_may_come_from_another_cause_has_the_nearest_entries_beside_it(published):
+    line = "opt = torch.optim.SGD([pixels], lr=1.0)"
+    paste = f'Traceback (most recent call last):\n  File "paint.py", line 8, in <module>\n    {line}\nValueError: can\'t optimize a non-leaf Tensor'
+    first, *others = lookup(paste, index=published).matches
+    assert (first.id, first.confidence) == ("optimize-non-leaf-tensor", "likely")
+    assert {match.confidence for match in others} == {"related"}
+    assert "leaf-variable-in-place" in [match.id for match in others]
+
+
+def test_a_message_that_the_rest_of_the_paste_speaks_against_is_no_answer(published):
+    message = "RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"
+    paste = (
+        "I use DataParallel on two GPUs, with one GPU all is fine. Each GPU returns its loss and my code adds them.\n"
+        "UserWarning: Was asked to gather along dimension 0, but all input tensors were scalars; will instead unsqueeze and return a vector.\n"
+        f'Traceback (most recent call last):\n  File "train.py", line 88, in <module>\n    loss = loss + prior\n{message}'
+    )
+    answer = lookup(paste, index=published)
+    assert not answer.answered
+    assert {"broadcast-size-mismatch", "data-parallel-gather-scalars"} <= {match.id for match in answer.matches}
+    assert lookup(message, index=published).answered
 
 
 def test_a_size_that_an_assert_prints_is_no_message_of_pytorchs():
