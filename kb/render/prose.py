@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kb.render.terminal import wrap
 from kb.startup.lazy_regex import lazy_pattern
+from kb.text.scripts import is_chinese
 
 __all__ = ["blocks", "plain", "prose_lines", "sentence"]
 
@@ -57,8 +58,8 @@ def prose_lines(markdown: str, limit: int, indent: str = "  ") -> list[str]:
 
 
 def sentence(text: str) -> str:
-    """Return text that followed a colon as a sentence of its own."""
-    return text[:1].upper() + text[1:]
+    """Return text that followed a colon as a sentence of its own; a Chinese one leaves the name that it begins with as it is, `pip` or `accelerate`."""
+    return text if is_chinese(text) else text[:1].upper() + text[1:]
 
 
 def _link_text(link: re.Match[str]) -> str:

@@ -22,7 +22,7 @@ from kb.cli import COMMANDS
 from kb.index.manager import open_index
 from kb.render.answer_html import answer_html
 from kb.render.answer_text import answer_lines, unanswered_lines
-from kb.render.prose import blocks, plain, prose_lines
+from kb.render.prose import blocks, plain, prose_lines, sentence
 from kb.render.strings import STRINGS
 from kb.render.terminal import Style, columns, language, paint, wrap
 from kb.search.answer import Answer, Evidence, Match, RecordAnswer
@@ -487,3 +487,8 @@ def test_where_the_nearest_entry_may_be_the_answer_nothing_says_that_there_is_no
     lines = unanswered_lines(Answer(False, (near,), (), "en"), 80, PLAIN)
     assert lines[0] == "kb is not sure what answers this."
     assert lines[3] == "  some-entry: Some title"
+
+
+def test_a_change_becomes_a_sentence_and_a_chinese_one_keeps_the_name_at_its_beginning():
+    assert sentence("pass a longer list.") == "Pass a longer list."
+    assert sentence("pip 升级之后再装。") == "pip 升级之后再装。"
