@@ -280,12 +280,15 @@ def _traceback(stderr: str) -> str:
 
 
 def _lookup_faults(entry: Entry, answer: Answer) -> Iterator[str]:
-    """What was printed must be answered with this entry first; of a silent pitfall or a symptom it must not be answered with another."""
+    """What was printed must be this entry's message, and no other answer; of a silent pitfall or a symptom it must not be answered with another entry.
+
+    How sure the answer to a whole message is does not count: labelled posts tell that, not the program.
+    """
     first = answer.matches[0] if answer.matches else None
     if entry.kind in PROVED_BY_ASSERT:
         if answer.answered and first and first.id != entry.id:
             yield f"what the repro prints is answered with {first.id} ({first.confidence})"
-    elif first is None or not answer.answered:
+    elif first is None or not (answer.answered or first.evidence.is_whole):
         yield "what the repro prints finds no entry; its message is not among the entry's messages"
     elif first.id != entry.id:
         yield f"what the repro prints leads to {first.id} ({first.confidence}) instead; make the message more specific"
