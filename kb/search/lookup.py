@@ -47,8 +47,11 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
         for match in _in_order(index, query, by_message, ties)
     ]
     settled = is_settled(reading, by_message)
-    if not settled or _is_doubtful(matches[0]):
-        matches = [match._replace(confidence="related") if match.evidence.is_whole else match for match in matches]
+    doubtful = settled and _is_doubtful(matches[0])
+    if doubtful or not settled:
+        matches = [
+            match._replace(confidence="related") if doubtful or match.evidence.is_whole else match for match in matches
+        ]
     asked = index.asked(reading.tokens)
     is_message_alone = bool(by_message) and is_all_of_paste(reading, by_message[0])
     if (

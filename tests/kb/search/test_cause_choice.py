@@ -142,14 +142,15 @@ def test_a_name_of_the_entry_itself_tells_nothing():
 
 
 def test_the_words_of_the_only_program_tell_nothing():
-    program = case("no-toolkit", "extension = CUDAExtension(name, sources)\next_modules = [extension]\n")
-    pasted = traceback("extension = CUDAExtension(name, sources, ext_modules)", "RuntimeError: they meet")
+    call = "setup(ext_modules=[CUDAExtension(name, sources, extra_compile_args)], cmdclass=BuildExtension)"
+    program = case("no-toolkit", f"{call}\n")
+    pasted = traceback(call, "RuntimeError: they meet")
     alone = document(item("nvcc is missing", "no-toolkit"), item("The compiler is too new"), cases=[program])
     assert choose_cause(alone, pasted).clue == ""
     beside = document(
         item("nvcc is missing", "no-toolkit"), item("It is old", "old"), cases=[program, case("old", "load(path)\n")]
     )
-    assert choose_cause(beside, pasted).clue == "CUDAExtension"
+    assert choose_cause(beside, pasted).clue == "extra_compile_args"
 
 
 @pytest.mark.parametrize(
