@@ -165,7 +165,7 @@ def _parts(
         "before": Part(before, len(before)),
         "after": Part(after, len(after)),
         "proof": Part([f"     {case['name']}  {badge(case, lang)}".rstrip()] if case else [], 0, 1),
-        "notes": Part(_notes(answer, limit, mismatch), 2 if mismatch else 1, 3),
+        "notes": Part(_notes(answer, limit, mismatch), 3, 3),
         "operands": Part([clip(line, limit) for line in operands], min(3, len(operands)), 2),
         "why": Part(_run_in("why", document["why"][lang], lang, limit), 0, 1.5),
         "others": Part(names, 0, 0.5),

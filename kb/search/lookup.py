@@ -47,7 +47,7 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
         for match in _in_order(index, query, by_message, ties)
     ]
     settled = is_settled(reading, by_message)
-    doubtful = settled and _is_doubtful(matches[0])
+    doubtful = settled and ties < 2 and _is_doubtful(matches[0])  # of entries with the same message one may answer
     if doubtful or not settled:
         matches = [
             match._replace(confidence="related") if doubtful or match.evidence.is_whole else match for match in matches
@@ -69,7 +69,7 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
     vectors = index.embeddings.cause_vectors(shown[0].id, message) if answered and not is_message_alone else []
     return Answer(
         answered=answered,
-        matches=() if understood and understood.is_foreign else shown,
+        matches=() if understood and understood.is_foreign and not doubtful else shown,
         errors=_pasted_errors(reading),
         lang=lang or ("zh" if is_chinese(text) else "en"),
         record=record_answer(reading, answered=answered),
