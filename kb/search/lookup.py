@@ -138,7 +138,7 @@ def _message_match(
 
 
 def _with_candidates(
-    index: Index, reading: Reading, query: Callable[[], Query], matches: list[Match], limit: int, asked: str
+    index: Index, reading: Reading, query: Callable[[], Query], known: list[Match], limit: int, asked: str
 ) -> list[Match]:
     """Return the matches and what the words of the paste find besides, answers before what is only related.
 
@@ -148,7 +148,7 @@ def _with_candidates(
     from kb.search.signals import answer_signals, is_foreign
     from kb.text.analyzer import as_written, spellings
 
-    known = matches
+    is_answered = any(match.evidence.is_whole and match.confidence != "related" for match in known)
     ranked = rank(compare_entries(index, reading, query()))
     written = spellings(reading.text.text)
     if asked:
@@ -161,7 +161,6 @@ def _with_candidates(
         return known
     slugs = {match.id for match in known}
     log_odds = model().answer(answer_signals(reading, ranked))
-    is_answered = any(match.evidence.is_whole and match.confidence != "related" for match in matches)
     is_answer = probability(log_odds) >= model().threshold and not is_answered and not is_foreign(reading)
     added = []
     for position, (score, features) in enumerate(ranked[:limit]):
