@@ -93,11 +93,26 @@ def _look_up(error: BaseException | None, text: str, answers: list[CrashAnswer])
             _build_index_in_background()
             return
         answer = lookup(text, lang=language(), limit=3, index=index)
-        fits = answer.answered and (answer.matches[0].evidence.is_whole or _through_torch(text))
+        is_whole = bool(answer.matches) and answer.matches[0].evidence.is_whole
+        fits = is_whole or (answer.answered and _through_torch(text))
         document = index.document(answer.matches[0].id) if fits else None
-        answers.append(CrashAnswer(answer, document, text, _context(error, answer) if document and error else None))
+        context = _context(error, answer) if document and error else None
+        if document and not answer.answered:
+            answer = _told_by_change(answer, document, text, context)
+        answers.append(CrashAnswer(answer, document if answer.answered else None, text, context))
     except BaseException:  # noqa: BLE001, S110 - a crash is never made worse
         pass
+
+
+def _told_by_change(answer: Answer, document: EntryDocument, text: str, context: CrashContext | None) -> Answer:
+    """Return a doubtful answer as one where the change that the entry states fits the line that failed: then the program itself tells the cause."""
+    from kb.render.own_line import own_line_change
+    from kb.search.cause_choice import fitting_cause
+
+    if own_line_change(answer, document, fitting_cause(answer, document, text), context) is None:
+        return answer
+    first, *others = answer.matches
+    return answer._replace(answered=True, matches=(first._replace(confidence="likely"), *others), understood=None)
 
 
 def _context(error: BaseException, answer: Answer) -> CrashContext | None:

@@ -30,8 +30,8 @@ def filled(template, chooser):
     return _SLOT.sub(lambda slot: chooser.choice(SAMPLES[slot.group(1)]), template)
 
 
-def traceback_of(message, file="/home/someone/project/train.py", raised_in="torch/nn/modules/module.py"):
-    """Return a traceback that ends in the message, through the reader's code and a library's."""
+def traceback_of(message, file="/home/someone/project/train.py", raised_in="torch/utils/_device.py"):
+    """Return a traceback that ends in the message, through the reader's code and a library's, by default a file that no message is tied to."""
     return "\n".join(
         [
             "Traceback (most recent call last):",
@@ -39,9 +39,9 @@ def traceback_of(message, file="/home/someone/project/train.py", raised_in="torc
             "    main(args)",
             f'  File "{file}", line 17, in main',
             "    out = step(batch)",
-            f'  File "/opt/env/lib/python3.11/site-packages/{raised_in}", line 1773, in _wrapped_call_impl',
-            "    return self._call_impl(*args, **kwargs)",
-            "           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+            f'  File "/opt/env/lib/python3.11/site-packages/{raised_in}", line 1773, in __torch_function__',
+            "    return func(*args, **kwargs)",
+            "           ^^^^^^^^^^^^^^^^^^^^^",
             message,
         ]
     )
