@@ -60,8 +60,8 @@ class Bilingual:
 class Message:
     """A wording of the error with typed placeholders, and the torch versions (a range such as `<1.5`) and the device that print it; empty means any.
 
-    `explain` is one line about the values that the placeholders stand for. `is_generic` says that any Python program may print it. `raised_in` is
-    the file that raises it, and `raised_below` one of which a function is running then; without that file among the frames the message says nothing,
+    `explain` is one line about the values that the placeholders stand for. `is_generic` says that any Python program may print it. `raised_in` are
+    the files that raise it, and `raised_below` those of which a function is running then; without one of them among the frames the message says nothing,
     because other code prints it as well. `cause` is the number of the item of *What to change* that alone leads to this wording; 0 means any.
     `causes_by_values` has for each condition on the message's values the number of the item that they tell.
     """
@@ -72,14 +72,14 @@ class Message:
     explain: Bilingual | None = None
     line: int = 1
     is_generic: bool = False
-    raised_in: str = ""
-    raised_below: str = ""
+    raised_in: tuple[str, ...] = ()
+    raised_below: tuple[str, ...] = ()
     cause: int = 0
     causes_by_values: dict[str, int] = field(default_factory=dict, hash=False)
 
     @property
-    def file(self) -> str:
-        """The file that has to be among the frames, or the empty string."""
+    def files(self) -> tuple[str, ...]:
+        """The files of which one has to be among the frames; none if the message says enough without."""
         return self.raised_in or self.raised_below
 
 

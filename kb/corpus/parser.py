@@ -141,6 +141,11 @@ def _entry(source: str, path: Path, data: dict[str, Any], parts: _Parts) -> Entr
     )
 
 
+def _files(item: dict[str, Any], key: str) -> tuple[str, ...]:
+    files = item.get(key, [])
+    return (files,) if isinstance(files, str) else tuple(files)
+
+
 def _message(item: str | dict[str, Any], line: int) -> Message:
     if isinstance(item, str):
         return Message(item, line=line)
@@ -153,8 +158,8 @@ def _message(item: str | dict[str, Any], line: int) -> Message:
         explain,
         line,
         item.get("generic", False),
-        item.get("raised_in", ""),
-        item.get("raised_below", ""),
+        _files(item, "raised_in"),
+        _files(item, "raised_below"),
         cause if isinstance(cause, int) else 0,
         cause if isinstance(cause, dict) else {},
     )

@@ -54,8 +54,8 @@ def make_summary(entry: Entry) -> EntryHead:
 def make_messages(entry: Entry) -> MessagesDocument:
     """Return what a match needs of the entry's messages."""
     generic = [message.text for message in entry.messages if message.is_generic]
-    raised_in = {message.text: message.raised_in for message in entry.messages if message.raised_in}
-    raised_below = {message.text: message.raised_below for message in entry.messages if message.raised_below}
+    raised_in = {message.text: list(message.raised_in) for message in entry.messages if message.raised_in}
+    raised_below = {message.text: list(message.raised_below) for message in entry.messages if message.raised_below}
     files = {"raised_in": raised_in, "raised_below": raised_below}
     return _fill(MessagesDocument, entry, explanations=_explanations(entry), generic=generic, **files)
 

@@ -114,15 +114,15 @@ class EntryHead(TypedDict):
 class MessagesDocument(TypedDict):
     """What a match of an entry's messages needs of them. `explanations` has the line of each message that explains its values.
 
-    `generic` are the messages that any Python program may print. `raised_in` has the file of each message that counts only where that file raised it,
-    and `raised_below` that of each that counts only where a function of that file was running.
+    `generic` are the messages that any Python program may print. `raised_in` has the files of each message that counts only where one of them raised it,
+    and `raised_below` those of each that counts only where a function of one of them was running.
     """
 
     kind: str
     explanations: dict[str, dict[Lang, str]]
     generic: list[str]
-    raised_in: dict[str, str]
-    raised_below: dict[str, str]
+    raised_in: dict[str, list[str]]
+    raised_below: dict[str, list[str]]
 
 
 class EntryDocument(EntryHead):

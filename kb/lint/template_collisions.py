@@ -30,7 +30,7 @@ class TemplateCollision(NamedTuple):
 
 
 class _Template(NamedTuple):
-    """A message of an entry: its pieces, how many are literal, the words that a text must have, its type, and the file that the frames must have."""
+    """A message of an entry: its pieces, how many are literal, the words that a text must have, its type, and the files of which the frames must have one."""
 
     slug: str
     source: str
@@ -38,7 +38,7 @@ class _Template(NamedTuple):
     literals: int
     words: frozenset[str]
     type: str
-    file: str = ""
+    files: tuple[str, ...] = ()
 
 
 class _Match(NamedTuple):
@@ -111,7 +111,7 @@ class _TemplateIndex:
             for match, rank in zip(matches, ranks, strict=True)
             if match.template.slug != slug
             and (not own_errors or rank in own_errors)
-            and (not match.template.file or f'{match.template.file}"' in output)
+            and (not match.template.files or any(f'{file}"' in output for file in match.template.files))
         ]
         covered = {match.template for match in foreign if any(longer.covers(match) for longer in own)}
         shared = {template.pieces for template in own_templates}
@@ -138,7 +138,7 @@ def _templates(entries: Iterable[Entry]) -> Iterator[_Template]:
             literals = sum(isinstance(piece, str) or bool(piece.prefix or piece.suffix) for piece in pieces)
             if literals >= _MIN_LITERALS:
                 words = frozenset(piece for piece in pieces if isinstance(piece, str) and not piece.isdigit())
-                yield _Template(entry.id, message.text, pieces, literals, words, template.type.lower(), message.file)
+                yield _Template(entry.id, message.text, pieces, literals, words, template.type.lower(), message.files)
 
 
 def _words(tokens: Sequence[Token]) -> set[str]:

@@ -226,15 +226,15 @@ def _shows_pytorch(messages: MessagesDocument, reading: Reading, hit: TemplateHi
 
 
 def _is_raised_there(messages: MessagesDocument, reading: Reading, hit: TemplateHit) -> bool:
-    """Tell whether the message may come from anywhere, or the paste has a frame in the file that it names: the innermost where that file raises it."""
+    """Tell whether the message may come from anywhere, or the paste has a frame in a file that it names: the innermost where that file raises it."""
     raising = messages["raised_in"].get(hit.template.source)
-    file = raising or messages["raised_below"].get(hit.template.source)
-    if file is None:
+    named = raising or messages["raised_below"].get(hit.template.source)
+    if named is None:
         return True
     rank = reading.error_rank(reading.tokens[hit.start].start, reading.tokens[hit.end - 1].start)
     error = reading.errors[rank] if rank < len(reading.errors) else None
     files = traceback_files(reading.text.text, error)
-    return any(name.replace("\\", "/").endswith(file) for name in (files[-1:] if raising else files))
+    return any(file.replace("\\", "/").endswith(tuple(named)) for file in (files[-1:] if raising else files))
 
 
 def _belongs_to_other_message(reading: Reading, hit: TemplateHit, error: ErrorSpan) -> bool:

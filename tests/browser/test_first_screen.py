@@ -30,7 +30,10 @@ def entries_of_all_sizes(corpus):
     entries = sorted((entry for entry in corpus if entry.messages), key=lambda entry: len(entry.prose("en")))
     step = max(1, (len(entries) - 1) // (ENTRIES - 1))
     newest = [(entry.id, entry.messages[0]) for entry in entries[::step][:ENTRIES]]
-    return [(slug, traceback_of(printed(message.text), raised_in=message.file or MODULE)) for slug, message in newest]
+    return [
+        (slug, traceback_of(printed(message.text), raised_in=next(iter(message.files), MODULE)))
+        for slug, message in newest
+    ]
 
 
 def symptoms(corpus, locale):

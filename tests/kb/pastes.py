@@ -56,7 +56,7 @@ def messages_of(corpus, least=4):
             except TemplateError:
                 continue
             is_error = compiled.type.endswith(("Error", "Exception")) and compiled.literals >= least
-            if is_error and not message.file:
+            if is_error and not message.files:
                 yield entry.id, message.text
 
 

@@ -57,7 +57,7 @@ def too_few_words(entry: Entry, _corpus: Corpus) -> Iterator[Finding]:
     A `{dtype}` counts as a word, because only the names of PyTorch's types match it.
     """
     for message, template in entry_templates(entry):
-        is_specific = message.file or (template.type and not hasattr(builtins, template.type))
+        is_specific = message.files or (template.type and not hasattr(builtins, template.type))
         telling = sum(
             isinstance(piece, Placeholder) and (piece.type == "dtype" or bool(piece.prefix or piece.suffix))
             for piece in template.pieces

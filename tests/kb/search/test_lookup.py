@@ -496,6 +496,16 @@ def test_a_message_that_is_tied_to_a_file_comes_before_a_more_literal_one(tmp_pa
     assert whole(lookup(traceback_of(message), index=opened)) == ["any-box"]
 
 
+@pytest.mark.parametrize("key", ["raised_in", "raised_below"])
+def test_a_message_may_name_several_files(tmp_path, key):
+    files = ["torch/old/place.py", "torch/new/place.py"]
+    message = "AttributeError: 'Box' object has no attribute 'lid'"
+    write_entry(tmp_path / "entries", "any-box", messages=[{"text": message, key: files}])
+    opened = open_index([tmp_path / "entries"], cache=tmp_path / "cache")
+    answers = [lookup(traceback_of(message, raised_in=file), index=opened) for file in [*files, "torch/other.py"]]
+    assert [whole(answer) for answer in answers] == [["any-box"], ["any-box"], []]
+
+
 def test_a_message_that_may_come_from_another_cause_has_the_nearest_entries_beside_it(published):
     line = "opt = torch.optim.SGD([pixels], lr=1.0)"
     paste = f'Traceback (most recent call last):\n  File "paint.py", line 8, in <module>\n    {line}\nValueError: can\'t optimize a non-leaf Tensor'

@@ -85,18 +85,19 @@ def test_every_message_leads_to_an_entry_that_has_it(index, corpus):
 
 
 def test_a_message_that_names_its_file_counts_only_there(index, corpus):
-    named = [(entry.id, message) for entry in corpus for message in entry.messages if message.file]
+    named = [(entry.id, message) for entry in corpus for message in entry.messages if message.files]
     assert named
     for slug, message in named:
         said = filled(message.text, chooser(slug))
-        there = lookup(traceback_of(said, raised_in=message.file), index=index)
-        matches = [
-            match
-            for match in there.matches
-            if match.id == slug and (match.evidence.is_whole or match.confidence != "related")
-        ]
-        assert matches, message.text
-        assert message.is_generic or all(match.evidence.is_whole for match in matches), message.text
+        for file in message.files:
+            there = lookup(traceback_of(said, raised_in=file), index=index)
+            matches = [
+                match
+                for match in there.matches
+                if match.id == slug and (match.evidence.is_whole or match.confidence != "related")
+            ]
+            assert matches, message.text
+            assert message.is_generic or all(match.evidence.is_whole for match in matches), message.text
         elsewhere = lookup(traceback_of(said, raised_in="acme/tools.py"), index=index)
         assert message.text not in [match.evidence.template for match in elsewhere.matches if match.id == slug]
 
