@@ -38,8 +38,9 @@ from kb.search.signals import answer_signals, entry_signals
 _SHOWN = tuple(percent / 100 for percent in range(20, 90, 5))
 """The thresholds that the report shows."""
 
-_PRECISION = 0.75
-"""What *likely* promises: of four such answers to posts as they come, three are right. More would decline most of what is answered rightly."""
+_PRECISION = 0.77
+"""What *likely* promises: of four such answers to posts as they come, three are right. More would decline most of what is answered rightly. The two
+hundredths more are for the labels, which were chosen among what kb itself finds."""
 
 
 def fit_ranking(posts, strength) -> Linear:

@@ -12,7 +12,7 @@ from kb.search.message_matching import MessageMatch
 from kb.search.query import Query
 from kb.search.reading import Reading
 from kb.search.signals import Features, entry_signals
-from kb.text.analyzer import message_terms
+from kb.text.analyzer import CONCEPT, message_terms
 
 __all__ = ["compare_entries", "rank", "rank_ties"]
 
@@ -58,12 +58,16 @@ def rank_ties(index: Index, query: Query, ties: Sequence[MessageMatch]) -> list[
     return sorted(ties, key=lambda match: (-round(similarity(match.slug), 9), -popularity.get(match.slug, 0)))
 
 
+_ERRORS = frozenset(f"{CONCEPT}{name}" for name in ("error", "crash", "segfault"))
+"""The concepts by which a question speaks of an error without showing it."""
+
+
 class _Comparison:
     """Compares one query with entries."""
 
     def __init__(self, index: Index, reading: Reading, query: Query) -> None:
         self._index, self._vectors = index, index.vectors
-        self._has_errors = bool(reading.errors)
+        self._has_errors = bool(reading.errors) or not _ERRORS.isdisjoint(query.importance)
         self._importance = query.importance
         self._squared = {term: weight * index.vectors.idf(term) for term, weight in query.importance.items()}
         self._by_importance = sorted(query.importance, key=lambda term: -query.importance[term])

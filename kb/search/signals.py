@@ -47,7 +47,7 @@ class Features(NamedTuple):
     `paraphrase_similarity` the cosine between the two. `shared_terms` are the common terms, the most important first, and `coverage` is
     their share of the query's importance. `similarity` compares the paste with what the entry says of itself. `popularity` is the number of
     labelled posts that the entry answers. `is_silent` says that the entry is about a mistake without a message, and `has_error` that the
-    paste shows one.
+    paste shows or names one.
     """
 
     slug: str

@@ -25,7 +25,7 @@ def catalogue(report_of_catalogue):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("figure", "least"),
-    [("answered_rightly", 0.56), ("recall3", 0.83), ("exact", 0.84), ("likely", 0.76), ("declined_none", 0.77)],
+    [("answered_rightly", 0.57), ("recall3", 0.86), ("exact", 0.97), ("likely", 0.79), ("declined_none", 0.77)],
 )
 def test_what_people_post_is_answered_as_well_as_before(posts, figure, least):
     assert getattr(posts, figure) >= least
@@ -34,7 +34,7 @@ def test_what_people_post_is_answered_as_well_as_before(posts, figure, least):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("figure", "least"),
-    [("answered_rightly", 0.74), ("recall1", 0.88), ("exact", 0.95), ("likely", 0.95), ("declined_none", 0.84)],
+    [("answered_rightly", 0.77), ("recall1", 0.9), ("exact", 0.97), ("likely", 0.96), ("declined_none", 0.84)],
 )
 def test_queries_written_for_entries_are_answered_as_well_as_before(catalogue, figure, least):
     assert getattr(catalogue, figure) >= least
@@ -42,7 +42,7 @@ def test_queries_written_for_entries_are_answered_as_well_as_before(catalogue, f
 
 @pytest.mark.slow
 def test_queries_written_for_entries_are_seldom_declined(catalogue):
-    assert catalogue.declined_wrongly <= 0.24
+    assert catalogue.declined_wrongly <= 0.225
 
 
 @pytest.mark.slow
