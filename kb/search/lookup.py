@@ -161,7 +161,10 @@ def _with_candidates(
         return known
     slugs = {match.id for match in known}
     log_odds = model().answer(answer_signals(reading, ranked))
-    is_answer = probability(log_odds) >= model().threshold and not is_answered and not is_foreign(reading)
+    cause, first = reading.root_cause(), ranked[0][1]
+    is_about_message = cause is not None and not cause.message and not first.is_silent  # which this error has not
+    is_sure = probability(log_odds) >= model().threshold
+    is_answer = is_sure and not (is_answered or is_foreign(reading) or is_about_message)
     added = []
     for position, (score, features) in enumerate(ranked[:limit]):
         if features.slug in slugs:

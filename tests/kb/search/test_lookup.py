@@ -496,6 +496,14 @@ def test_a_message_that_is_tied_to_a_file_comes_before_a_more_literal_one(tmp_pa
     assert whole(lookup(traceback_of(message), index=opened)) == ["any-box"]
 
 
+def test_the_log_above_an_error_without_a_message_is_no_answer_of_an_entry_about_a_message(published):
+    log = "GPU available: False, used: False\nTPU available: False, using: 0 TPU cores\n`Trainer.fit` stopped: `max_epochs=2` reached.\n"
+    error = 'Traceback (most recent call last):\n  File "train.py", line 27, in <module>\n    assert weight.any()\nAssertionError'
+    answer = lookup(log + error, index=published)
+    assert answer.matches
+    assert not answer.answered
+
+
 @pytest.mark.parametrize("key", ["raised_in", "raised_below"])
 def test_a_message_may_name_several_files(tmp_path, key):
     files = ["torch/old/place.py", "torch/new/place.py"]
