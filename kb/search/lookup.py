@@ -59,7 +59,7 @@ def lookup(text: str, *, lang: Lang | None = None, limit: int = 5, index: Index 
         or asked not in ("", by_message[0].slug)
         or not (matches[0].confidence == "exact" or is_message_alone)
     ):
-        matches = _with_candidates(index, reading, query, matches, limit, asked)
+        matches = _with_candidates(index, reading, query, matches, limit, asked, settled=settled)
     if matches and reading.errors and raised_elsewhere(reading.text.text, reading.errors[0].start):
         matches = [match._replace(confidence="related") for match in matches]
     shown = _with_falling_scores(matches[:limit])
@@ -138,17 +138,24 @@ def _message_match(
 
 
 def _with_candidates(
-    index: Index, reading: Reading, query: Callable[[], Query], known: list[Match], limit: int, asked: str
+    index: Index,
+    reading: Reading,
+    query: Callable[[], Query],
+    known: list[Match],
+    limit: int,
+    asked: str,
+    *,
+    settled: bool,
 ) -> list[Match]:
     """Return the matches and what the words of the paste find besides, answers before what is only related.
 
-    A paste that is a title or alias as a whole is answered by the entry `asked`. What words find is no answer beside a message that is one.
+    A paste that is a title or alias as a whole is answered by the entry `asked`. What words find is no answer where a message has `settled`
+    what the error is, however doubtful its cause.
     """
     from kb.search.ranking import compare_entries, rank
     from kb.search.signals import answer_signals, is_foreign
     from kb.text.analyzer import as_written, spellings
 
-    is_answered = any(match.evidence.is_whole and match.confidence != "related" for match in known)
     ranked = rank(compare_entries(index, reading, query()))
     written = spellings(reading.text.text)
     if asked:
@@ -164,7 +171,7 @@ def _with_candidates(
     cause, first = reading.root_cause(), ranked[0][1]
     is_about_message = cause is not None and not cause.message and not first.is_silent  # which this error has not
     is_sure = probability(log_odds) >= model().threshold
-    is_answer = is_sure and not (is_answered or is_foreign(reading) or is_about_message)
+    is_answer = is_sure and not (settled or is_foreign(reading) or is_about_message)
     added = []
     for position, (score, features) in enumerate(ranked[:limit]):
         if features.slug in slugs:
