@@ -153,7 +153,7 @@ def _with_candidates(
     what the error is, however doubtful its cause.
     """
     from kb.search.ranking import compare_entries, rank
-    from kb.search.signals import answer_signals, is_foreign
+    from kb.search.signals import answer_signals, is_foreign, lacks_message
     from kb.text.analyzer import as_written, spellings
 
     ranked = rank(compare_entries(index, reading, query()))
@@ -168,10 +168,8 @@ def _with_candidates(
         return known
     slugs = {match.id for match in known}
     log_odds = model().answer(answer_signals(reading, ranked))
-    cause, first = reading.root_cause(), ranked[0][1]
-    is_about_message = cause is not None and not cause.message and not first.is_silent  # which this error has not
-    is_sure = probability(log_odds) >= model().threshold
-    is_answer = is_sure and not (settled or is_foreign(reading) or is_about_message)
+    is_excluded = settled or is_foreign(reading) or lacks_message(reading, ranked[0][1])
+    is_answer = probability(log_odds) >= model().threshold and not is_excluded
     added = []
     for position, (score, features) in enumerate(ranked[:limit]):
         if features.slug in slugs:

@@ -25,6 +25,9 @@ PHRASE_WEIGHT = 2.0
 EXCESS_WEIGHT = 0.3
 """How much the information of an error beyond an entry's message counts against the entry."""
 
+_ERRORS = frozenset(f"{CONCEPT}{name}" for name in ("error", "crash", "segfault"))
+"""The concepts by which a question speaks of an error without showing it."""
+
 
 def compare_entries(index: Index, reading: Reading, query: Query) -> list[Features]:
     """Return what the most similar entries share with the paste, in no useful order."""
@@ -56,10 +59,6 @@ def rank_ties(index: Index, query: Query, ties: Sequence[MessageMatch]) -> list[
         return shared + PHRASE_WEIGHT * max(index.vectors.phrases(slug).overlaps(importance), default=0.0)
 
     return sorted(ties, key=lambda match: (-round(similarity(match.slug), 9), -popularity.get(match.slug, 0)))
-
-
-_ERRORS = frozenset(f"{CONCEPT}{name}" for name in ("error", "crash", "segfault"))
-"""The concepts by which a question speaks of an error without showing it."""
 
 
 class _Comparison:

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.index.embeddings import Similarity
 
-__all__ = ["Features", "answer_signals", "entry_signals", "is_foreign"]
+__all__ = ["Features", "answer_signals", "entry_signals", "is_foreign", "lacks_message"]
 
 _PARAPHRASE = 0.4
 """The cosine from which a title or alias begins to say the same as the paste. Above it the ranking may weigh the cosine otherwise than below."""
@@ -122,6 +122,12 @@ def answer_signals(reading: Reading, ranked: Sequence[tuple[float, Features]]) -
 def is_foreign(reading: Reading) -> bool:
     """Tell whether the paste shows an error that any program may raise, and nothing of PyTorch."""
     return _is_of_any_program(reading) and not names_pytorch(reading.text.text)
+
+
+def lacks_message(reading: Reading, features: Features) -> bool:
+    """Tell whether the root cause has no message, and the entry is about one that has: the log above it is not what went wrong."""
+    cause = reading.root_cause()
+    return cause is not None and not cause.message and not features.is_silent
 
 
 def _is_of_any_program(reading: Reading) -> bool:
