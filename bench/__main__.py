@@ -19,6 +19,7 @@ PARTS = {
 }
 ON_REQUEST = {
     "embed": "the vectors of terms, by which texts without a common word are compared; needs the extra fit, and writes them",
+    "sentences": "how a model of sentences tells entries apart; needs the extras fit and semantic, and writes it",
     "fit": "the numbers by which answers are ranked and judged, from labelled posts; needs the extra fit, and writes them",
     "record-truth": "claims of the record beside the packages themselves; installs them",
 }

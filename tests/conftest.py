@@ -27,6 +27,8 @@ REPOSITORY = Path(__file__).parent.parent
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 REQUIRED = {name for name in os.environ.get("KB_REQUIRE", "").split(",") if name}
 
+os.environ.setdefault("KB_SEMANTIC", "0")  # what most installations have; the tests of that model turn it on
+
 if threading.current_thread() is threading.main_thread():
     # a shell that starts a program in the background has it ignore Ctrl-C, and all that the program starts, too
     signal.signal(signal.SIGINT, signal.default_int_handler)

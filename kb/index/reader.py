@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kb.documents.shapes import EntryDocument, EntryHead, MessagesDocument
     from kb.index.embeddings import Embeddings
     from kb.index.fulltext import FullTextIndex
+    from kb.index.sentences import SentenceModel
     from kb.index.spelling import Speller
     from kb.index.template_index import TemplateIndex
     from kb.index.term_vectors import TermVectors
@@ -135,6 +136,13 @@ class Index:
         from kb.index.embeddings import Embeddings
 
         return Embeddings(self.store)
+
+    @cached_property
+    def sentences(self) -> SentenceModel | None:
+        """The model of sentences by which texts are compared with entries, or None where none is installed."""
+        from kb.index.sentences import sentence_model
+
+        return sentence_model()
 
     @cached_property
     def fulltext(self) -> FullTextIndex:

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["EVEN", "WEIGHTS_FILE", "Linear", "Model", "model", "probability", "read_model"]
+__all__ = ["EVEN", "WEIGHTS_FILE", "Linear", "Model", "WordsModel", "model", "probability", "read_model"]
 
 WEIGHTS_FILE = os.path.join(os.path.dirname(__file__), "data", "confidence.json")
 
@@ -33,20 +33,31 @@ class Linear(NamedTuple):
         return self.intercept + sum(weight * signals[name] for name, weight in self.weights.items())
 
 
+class WordsModel(NamedTuple):
+    """How what words find is ranked and judged.
+
+    `ranking` gives the score, in nats, by which entries are ordered, and `answer` the log odds that the first of them answers. From the probability
+    `threshold` on it is shown as the answer.
+    """
+
+    ranking: Linear
+    answer: Linear
+    threshold: float
+
+
 class Model(NamedTuple):
     """What was fitted.
 
-    `popularity` has the number of labelled posts that an entry answers, for those that answer any. `ranking` gives the score, in nats, by which entries are
-    ordered, and `answer` the log odds that the first of them answers. From `threshold` on it is shown as the answer. `message` gives the log odds that the
+    `popularity` has the number of labelled posts that an entry answers, for those that answer any. `words` is for what words find, and `sentences` for the same
+    where a model of sentences compares as well. `message` gives the log odds that the
     entry of a message that matched whole answers; from the probability `exact` on it is called that. `reliability` has the log odds of the entries whose
     message labelled posts had, from their share of right answers; `usual_reliability` is that of the others. `likely` is the share of right answers among the
     messages that matched in part. `cause` gives the score, in nats, by which the causes of an entry are compared.
     """
 
     popularity: Mapping[str, int]
-    ranking: Linear
-    answer: Linear
-    threshold: float
+    words: WordsModel
+    sentences: WordsModel
     message: Linear
     exact: float
     reliability: Mapping[str, float]
@@ -64,12 +75,11 @@ def model() -> Model:
 
 def read_model(data: Mapping[str, Any]) -> Model:
     """Return the model of the data in the file."""
-    ranking, answer, messages = data["ranking"], data["answer"], data["messages"]
+    messages = data["messages"]
     return Model(
         data["popularity"],
-        Linear(ranking["weights"]),
-        Linear(answer["weights"], answer["intercept"]),
-        answer["threshold"],
+        _read_words(data["words"]),
+        _read_words(data["sentences"]),
         Linear(messages["weights"], messages["intercept"]),
         messages["exact"],
         messages["reliability"],
@@ -77,6 +87,11 @@ def read_model(data: Mapping[str, Any]) -> Model:
         messages["likely"],
         Linear(data["cause"]["weights"]),
     )
+
+
+def _read_words(data: Mapping[str, Any]) -> WordsModel:
+    ranking, answer = data["ranking"], data["answer"]
+    return WordsModel(Linear(ranking["weights"]), Linear(answer["weights"], answer["intercept"]), answer["threshold"])
 
 
 def probability(log_odds: float) -> float:

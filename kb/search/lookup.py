@@ -152,7 +152,7 @@ def _with_candidates(
     A paste that is a title or alias as a whole is answered by the entry `asked`. What words find is no answer where a message has `settled`
     what the error is, however doubtful its cause.
     """
-    from kb.search.ranking import compare_entries, rank
+    from kb.search.ranking import compare_entries, rank, words_model
     from kb.search.signals import answer_signals, is_foreign, lacks_message
     from kb.text.analyzer import as_written, spellings
 
@@ -167,9 +167,10 @@ def _with_candidates(
     if not ranked:
         return known
     slugs = {match.id for match in known}
-    log_odds = model().answer(answer_signals(reading, ranked))
+    fitted = words_model([features for _, features in ranked])
+    log_odds = fitted.answer(answer_signals(reading, ranked))
     is_excluded = settled or is_foreign(reading) or lacks_message(reading, ranked[0][1])
-    is_answer = probability(log_odds) >= model().threshold and not is_excluded
+    is_answer = probability(log_odds) >= fitted.threshold and not is_excluded
     added = []
     for position, (score, features) in enumerate(ranked[:limit]):
         if features.slug in slugs:

@@ -28,6 +28,7 @@ CORRECTED_WEIGHT = 0.7
 
 _MAX_LINE = 1_000
 _MAX_ERRORS = 8
+_MAX_SENTENCES = 300
 
 _BETWEEN = lazy_pattern(r"\s*+(?:Traceback \(most recent|During handling of the above|The above exception was)")
 """Lines that occur in every traceback."""
@@ -53,8 +54,8 @@ _PLAIN_WORD = lazy_pattern(r"(?<![\w./\\])[A-Za-z]{2,}+(?:'[a-z]++)?(?![\w(\[/\\
 class Query:
     """The terms of a paste. `weights` depend on the zones in which they occur; `importance` is the weight times the idf, in nats."""
 
-    def __init__(self, index: Index, weights: dict[str, float]) -> None:
-        self._index = index
+    def __init__(self, index: Index, weights: dict[str, float], text: str) -> None:
+        self._index, self.text = index, text
         self._rests: dict[str, dict[str, float]] = {}
         self.weights = weights
 
@@ -68,6 +69,12 @@ class Query:
     def embedded(self) -> Embedded:
         """The embedding by which the paste is compared with entries and causes."""
         return self._index.embeddings.embed(self.weights)
+
+    @cached_property
+    def nearness(self) -> Mapping[str, float]:
+        """The cosine of the paste and each entry that ships, by slug, where a model of sentences is installed; else empty."""
+        sentences = self._index.sentences
+        return sentences.similarities(self.text) if sentences and self.text else {}
 
     def cause_similarities(self, vectors: Sequence[Sequence[float]], message: str) -> tuple[float, ...]:
         """Return how similar the paste is to each of the causes, whose vectors these are, of the entry that a message found; it is empty where none did.
@@ -93,12 +100,26 @@ class Query:
 def make_query(index: Index, reading: Reading) -> Query:
     """Return the terms of a paste. A term that occurs in several zones has the highest of their weights."""
     weights: dict[str, float] = {}
-    for zone, text in _zones(reading):
+    zones = _zones(reading)
+    for zone, text in zones:
         corrected = _corrections(text, index.speller) if zone in ("error", "prose") else ""
         for part, factor in ((text, 1.0), (corrected, CORRECTED_WEIGHT)):
             for term in terms(part):
                 weights[term] = max(weights.get(term, 0.0), factor * ZONE_WEIGHTS[zone])
-    return Query(index, weights)
+    return Query(index, weights, _sentences(zones))
+
+
+def _sentences(zones: Sequence[tuple[str, str]]) -> str:
+    """Return what a model of sentences reads: what the person wrote, the error, and then code and frames."""
+    parts = {zone: " ".join(" ".join(text.split()) for own, text in zones if own == zone) for zone in ZONE_WEIGHTS}
+    beginnings = (
+        parts["prose"][:_MAX_SENTENCES],
+        parts["error"][:_MAX_SENTENCES],
+        parts["example"],
+        parts["trace"],
+        parts["code"],
+    )
+    return " ".join(filter(None, beginnings))
 
 
 def _corrections(text: str, speller: Speller) -> str:

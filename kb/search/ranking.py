@@ -7,17 +7,20 @@ from collections.abc import Sequence
 
 from kb.index.reader import Index
 from kb.index.term_vectors import SATURATION, Phrase
-from kb.search.calibration import Linear, model
+from kb.search.calibration import Linear, WordsModel, model
 from kb.search.message_matching import MessageMatch
 from kb.search.query import Query
 from kb.search.reading import Reading
 from kb.search.signals import Features, entry_signals
 from kb.text.analyzer import CONCEPT, message_terms
 
-__all__ = ["compare_entries", "rank", "rank_ties"]
+__all__ = ["compare_entries", "rank", "rank_ties", "words_model"]
 
 CANDIDATES = 30
 """The number of entries with the highest BM25F scores that are compared more closely."""
+
+NEAREST = 10
+"""The number of entries nearest by a model of sentences that are compared as well."""
 
 PHRASE_WEIGHT = 2.0
 """What the coverage of a title or alias counts, beside shared terms, among entries that have the same message."""
@@ -31,16 +34,22 @@ _ERRORS = frozenset(f"{CONCEPT}{name}" for name in ("error", "crash", "segfault"
 
 def compare_entries(index: Index, reading: Reading, query: Query) -> list[Features]:
     """Return what the most similar entries share with the paste, in no useful order."""
-    comparison = _Comparison(index, reading, query)
-    return [
-        comparison.features(candidate.slug, candidate.score)
-        for candidate in index.fulltext.search(query.weights, CANDIDATES)
-    ]
+    comparison, nearness = _Comparison(index, reading, query), query.nearness
+    nearest = sorted(nearness, key=lambda slug: -nearness[slug])[:NEAREST]
+    candidates = index.fulltext.search(query.weights, CANDIDATES, also=nearest)
+    known = sorted(nearness[slug] for slug, _ in candidates if slug in nearness)
+    middle = known[len(known) // 2] if known else None  # for an entry that the model has not learnt yet
+    return [comparison.features(slug, bm25, nearness.get(slug, middle)) for slug, bm25 in candidates]
+
+
+def words_model(compared: Sequence[Features]) -> WordsModel:
+    """Return what was fitted for entries compared in this way: with a model of sentences, or without one."""
+    return model().words if any(features.nearness is None for features in compared) else model().sentences
 
 
 def rank(compared: Sequence[Features], by: Linear | None = None) -> list[tuple[float, Features]]:
     """Return the entries with their scores in nats, best first; `by` is what ships unless it is given."""
-    linear = by or model().ranking
+    linear = by or words_model(compared).ranking
     scored = [(linear(entry_signals(features)), features) for features in compared]
     return sorted(scored, key=lambda pair: (-pair[0], pair[1].slug))
 
@@ -78,7 +87,7 @@ class _Comparison:
         self._message = {word: index.vectors.message_idf(word) ** 2 for word in sorted(words)}
         self._message_total = sum(self._message.values())
 
-    def features(self, slug: str, bm25: float) -> Features:
+    def features(self, slug: str, bm25: float, nearness: float | None) -> Features:
         phrases = self._vectors.phrases(slug)
         message = coverage = product = 0.0
         sums = zip(
@@ -108,6 +117,7 @@ class _Comparison:
             tuple(shared),
             sum(self._importance[term] for term in shared) / (self._total or 1.0),
             self._embedded.similarity(self._index.embeddings.entry(slug)),
+            nearness,
             model().popularity.get(slug, 0),
             self._index.summary(slug)["kind"] in ("silent", "symptom"),
             self._has_errors,

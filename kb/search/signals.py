@@ -45,9 +45,9 @@ class Features(NamedTuple):
     `bm25` is the BM25F score in nats and `information` that of the whole query. `message_similarity` compares the root cause with the
     entry's most similar message, from 0 to 1. `phrase_coverage` is how much of its most similar title or alias occurs in the paste, and
     `paraphrase_similarity` the cosine between the two. `shared_terms` are the common terms, the most important first, and `coverage` is
-    their share of the query's importance. `similarity` compares the paste with what the entry says of itself. `popularity` is the number of
-    labelled posts that the entry answers. `is_silent` says that the entry is about a mistake without a message, and `has_error` that the
-    paste shows or names one.
+    their share of the query's importance. `similarity` compares the paste with what the entry says of itself, and `nearness` does so by a model of
+    sentences; it is None where there is none. `popularity` is the number of labelled posts that the entry answers. `is_silent` says that the entry is
+    about a mistake without a message, and `has_error` that the paste shows or names one.
     """
 
     slug: str
@@ -59,6 +59,7 @@ class Features(NamedTuple):
     shared_terms: tuple[str, ...]
     coverage: float
     similarity: Similarity
+    nearness: float | None
     popularity: int
     is_silent: bool
     has_error: bool
@@ -67,7 +68,8 @@ class Features(NamedTuple):
 def entry_signals(features: Features) -> dict[str, float]:
     """Return the numbers by which an entry is ranked among the others for the same paste."""
     is_unshown = not features.has_error and not features.is_silent
-    return {
+    by_sentences = {} if features.nearness is None else {"nearness": features.nearness}
+    return by_sentences | {
         "bm25": features.bm25,
         "bm25_share": features.bm25 / (features.information or 1.0),
         "coverage": features.coverage,
@@ -97,7 +99,11 @@ def answer_signals(reading: Reading, ranked: Sequence[tuple[float, Features]]) -
     is_error = cause is not None
     is_raised_by_pytorch = cause is not None and _raised_by_pytorch(reading, cause)
     bm25 = math.log1p(best.bm25)
-    return {
+    by_sentences = {}
+    if best.nearness is not None:
+        next_nearest = max((other.nearness or 0.0 for _, other in ranked[1:]), default=0.0)
+        by_sentences = {"nearness": best.nearness, "nearness_lead": best.nearness - next_nearest}
+    return by_sentences | {
         "share": -math.log(1.0 + sum(math.exp(score - first) for score in scores)),
         "bm25": bm25,
         "coverage": best.coverage,

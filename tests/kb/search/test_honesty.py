@@ -3,6 +3,9 @@
 import pytest
 
 from bench.posts import CATALOGUE, CHOOSE
+from kb.index.manager import open_index
+from kb.index.reader import Index
+from kb.index.sentences import sentence_model
 from kb.search.calibration import Linear, model, probability
 from kb.search.evaluation import evaluate
 
@@ -41,6 +44,16 @@ def test_queries_written_for_entries_are_answered_as_well_as_before(catalogue, f
 
 
 @pytest.mark.slow
+def test_a_model_of_sentences_answers_more_of_what_people_post(posts, monkeypatch):
+    monkeypatch.setenv("KB_SEMANTIC", "1")
+    sentence_model.cache_clear()
+    with_model = evaluate(CHOOSE, index=Index(open_index().folder)).groups["all"]
+    sentence_model.cache_clear()
+    assert with_model.recall1 > posts.recall1
+    assert with_model.answered_rightly > posts.answered_rightly
+
+
+@pytest.mark.slow
 def test_queries_written_for_entries_are_seldom_declined(catalogue):
     assert catalogue.declined_wrongly <= 0.225
 
@@ -61,9 +74,12 @@ def test_queries_written_for_entries_are_not_promised_more_than_posts(report_of_
 
 def test_the_model_has_the_signals_that_a_look_up_gives():
     shipped = model()
-    assert shipped.ranking.weights
-    assert shipped.answer.weights
-    assert 0 < shipped.threshold < 1
+    for fitted in (shipped.words, shipped.sentences):
+        assert fitted.ranking.weights
+        assert fitted.answer.weights
+        assert 0 < fitted.threshold < 1
+    assert "nearness" in shipped.sentences.ranking.weights
+    assert "nearness" not in shipped.words.ranking.weights
     assert 0.5 < shipped.likely <= 1
     assert shipped.message.weights
 
