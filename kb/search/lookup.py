@@ -150,13 +150,13 @@ def _with_candidates(
     """Return the matches and what the words of the paste find besides, answers before what is only related.
 
     A paste that is a title or alias as a whole is answered by the entry `asked`. What words find is no answer where a message has `settled`
-    what the error is, however doubtful its cause.
+    what the error is, however doubtful its cause; then no model of sentences is asked, which would take most of the time.
     """
     from kb.search.ranking import compare_entries, rank, words_model
     from kb.search.signals import answer_signals, is_foreign, lacks_message
     from kb.text.analyzer import as_written, spellings
 
-    ranked = rank(compare_entries(index, reading, query()))
+    ranked = rank(compare_entries(index, reading, query(), by_sentences=not settled))
     written = spellings(reading.text.text)
     if asked:
         shared = next((features.shared_terms for _, features in ranked if features.slug == asked), ())

@@ -32,9 +32,9 @@ _ERRORS = frozenset(f"{CONCEPT}{name}" for name in ("error", "crash", "segfault"
 """The concepts by which a question speaks of an error without showing it."""
 
 
-def compare_entries(index: Index, reading: Reading, query: Query) -> list[Features]:
-    """Return what the most similar entries share with the paste, in no useful order."""
-    comparison, nearness = _Comparison(index, reading, query), query.nearness
+def compare_entries(index: Index, reading: Reading, query: Query, *, by_sentences: bool = True) -> list[Features]:
+    """Return what the most similar entries share with the paste, in no useful order; without `by_sentences` no model of sentences is asked."""
+    comparison, nearness = _Comparison(index, reading, query), query.nearness if by_sentences else {}
     nearest = sorted(nearness, key=lambda slug: -nearness[slug])[:NEAREST]
     candidates = index.fulltext.search(query.weights, CANDIDATES, also=nearest)
     known = sorted(nearness[slug] for slug, _ in candidates if slug in nearness)

@@ -1,5 +1,6 @@
 """A model of sentences, where the extra is installed, compares questions with entries; without it everything else goes on."""
 
+import os
 import sys
 
 import pytest
@@ -8,6 +9,7 @@ from kb.index import sentences
 from kb.index.manager import open_index
 from kb.index.reader import Index
 from kb.search.calibration import model
+from kb.search.lookup import lookup
 from kb.search.query import make_query
 from kb.search.ranking import NEAREST, compare_entries, words_model
 from kb.search.reading import read
@@ -71,6 +73,24 @@ def test_an_entry_that_the_model_has_not_learnt_lies_in_the_middle(index, monkey
     compared = {features.slug: features.nearness for features in compare_entries(index, reading, query)}
     values = sorted(value for slug, value in compared.items() if slug != unknown)
     assert values[0] < compared[unknown] < values[-1]
+
+
+def test_what_a_message_explains_is_not_read_by_the_model(index, monkeypatch):
+    paste = "x = layer(x)\nRuntimeError: mat1 and mat2 shapes cannot be multiplied (48x300 and 512x10)"
+    monkeypatch.setattr(index.sentences, "similarities", None)
+    assert lookup(paste, index=index).matches[0].id == "matmul-shape-mismatch"
+    with pytest.raises(TypeError):
+        lookup(QUESTION, index=index)
+
+
+@pytest.mark.parametrize("before", [None, "3"])
+def test_threads_of_other_libraries_stay_as_they_were(monkeypatch, before):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if before:
+        monkeypatch.setenv("OMP_NUM_THREADS", before)
+    sentences._encoder.cache_clear()
+    sentences.encode("text")
+    assert os.environ.get("OMP_NUM_THREADS") == before
 
 
 @pytest.mark.parametrize("reason", ["missing", "off"])
