@@ -50,8 +50,9 @@ class Model(NamedTuple):
 
     `popularity` has the number of labelled posts that an entry answers, for those that answer any. `words` is for what words find, and `sentences` for the same
     where a model of sentences compares as well. `message` gives the log odds that the entry of a message that matched whole answers; from the probability
-    `exact` on it is called that. `reliability` has the log odds of the entries whose message labelled posts had, from their share of right answers; `usual_reliability` is that of the others. `likely` is the share of right answers among the
-    messages that matched in part. `cause` gives the score, in nats, by which the causes of an entry are compared.
+    `exact` on it is called that. `reliability` has the log odds of the entries whose message labelled posts had, from their share of right answers;
+    `usual_reliability` is that of the others. `likely` is the share of right answers among the messages that matched in part. `cause` gives the score, in
+    nats, by which the causes of an entry are compared.
     """
 
     popularity: Mapping[str, int]
