@@ -243,7 +243,6 @@ def main(argv):
     index.sentences, without_posts.sentences = sentence_model(), SentenceModel(learn_sentences(make_questions()))
     sentences = fit_words(read_labelled(index, without_posts), (message, (by_entry, usual)), _PRECISION_OF_SENTENCES)
     fitted_half, chosen_half = catalogue_halves()
-    index.sentences = without_posts.sentences = None
     cause = choose_cause_weights(
         read_causes(without_posts, [*read_queries(FIT), *fitted_half]),
         read_causes(index, [*read_queries(CHOOSE), *chosen_half]),

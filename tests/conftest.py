@@ -61,6 +61,17 @@ def pytest_runtest_setup(item):
             pytest.skip(f"{name}: {reason}")
 
 
+@pytest.fixture
+def sentence_model(monkeypatch):
+    """The model of sentences, turned on for this test. An index keeps the model that it began with, so the test opens one of its own."""
+    from kb.index import sentences
+
+    monkeypatch.setenv("KB_SEMANTIC", "1")
+    sentences.sentence_model.cache_clear()
+    yield sentences.sentence_model()
+    sentences.sentence_model.cache_clear()
+
+
 @pytest.fixture(scope="session")
 def chromium():
     """The path of a Chromium."""

@@ -37,6 +37,7 @@ __all__ = [
     "embed",
     "entry_rows",
     "own_texts",
+    "read_vector",
     "shipped_rows",
     "text_weights",
     "weightiest",
@@ -114,7 +115,7 @@ class Embeddings:
 
     def _read_term(self, term: str) -> TermEmbedding | None:
         row = self._store.get("term_embeddings", term)
-        return TermEmbedding(row[0], _read_vector(row[1])) if row else None
+        return TermEmbedding(row[0], read_vector(row[1])) if row else None
 
     def cause_vectors(self, slug: str, message: str) -> list[Sequence[float]]:
         """Return the vectors of the causes that an entry leaves open after a message, or after none where it is empty; nothing where there is no choice."""
@@ -170,7 +171,7 @@ def entry_rows(entry: Entry, row_of: Callable[[str], Any]) -> tuple[list[Any], l
     own, causes = ([Counter(cached_terms(text)) for text in texts] for texts in (own_texts(entry), cause_texts(entry)))
     rows = {term: row for term in dict.fromkeys(chain(*own, *causes)) if (row := row_of(term))}
     idf = {term: row[0] for term, row in rows.items()}
-    known = {term: TermEmbedding(row[0], _read_vector(row[1])) for term, row in rows.items()}
+    known = {term: TermEmbedding(row[0], read_vector(row[1])) for term, row in rows.items()}
     summed: Counter[str] = Counter()
     for count in own:
         summed.update(text_weights(count, idf))
@@ -184,6 +185,11 @@ def shipped_rows() -> dict[str, Any]:
     with open(EMBEDDINGS_FILE, encoding="utf-8") as file:
         rows: dict[str, Any] = json.load(file)
     return rows
+
+
+def read_vector(text: str) -> Sequence[int]:
+    """Return the whole numbers of a text that `write_vector` made."""
+    return memoryview(a2b_base64(text)).cast("b")
 
 
 def write_vector(values: Sequence[int]) -> str:
@@ -202,11 +208,7 @@ def _written(text: Embedded) -> str:
 
 
 def _scaled(vector: str) -> Sequence[float]:
-    return [value / _SCALE for value in _read_vector(vector)]
-
-
-def _read_vector(text: str) -> Sequence[int]:
-    return memoryview(a2b_base64(text)).cast("b")
+    return [value / _SCALE for value in read_vector(vector)]
 
 
 def _unit(vector: Sequence[float]) -> list[float]:

@@ -125,7 +125,8 @@ class FullTextIndex:
         least = min(nlargest(limit, scores), default=0.0)
         best = [(-score, self._slug(document)) for document, score in enumerate(scores) if score and score >= least]
         candidates = [Candidate(slug, -score) for score, slug in sorted(best)[:limit]]
-        further = {slug: self._document(slug) for slug in also if slug not in {slug for slug, _ in candidates}}
+        known = {candidate.slug for candidate in candidates}
+        further = {slug: self._document(slug) for slug in also if slug not in known}
         return candidates + [Candidate(slug, scores[number]) for slug, number in further.items() if number is not None]
 
     def _document(self, slug: str) -> int | None:

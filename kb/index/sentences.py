@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 import unicodedata
-from binascii import a2b_base64
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+
+from kb.index.embeddings import read_vector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class SentenceModel:
         import numpy as np
 
         def matrix(rows: list[str]) -> ndarray:
-            return np.array([np.frombuffer(a2b_base64(row), np.int8) for row in rows], np.float32)
+            return np.array([read_vector(row) for row in rows], np.float32)
 
         self._mean = np.array(data["mean"], np.float32)
         self._projection = matrix(data["projection"])

@@ -54,8 +54,8 @@ _PLAIN_WORD = lazy_pattern(r"(?<![\w./\\])[A-Za-z]{2,}+(?:'[a-z]++)?(?![\w(\[/\\
 class Query:
     """The terms of a paste. `weights` depend on the zones in which they occur; `importance` is the weight times the idf, in nats."""
 
-    def __init__(self, index: Index, weights: dict[str, float], text: str) -> None:
-        self._index, self.text = index, text
+    def __init__(self, index: Index, weights: dict[str, float], zones: Sequence[tuple[str, str]]) -> None:
+        self._index, self._zones = index, zones
         self._rests: dict[str, dict[str, float]] = {}
         self.weights = weights
 
@@ -69,6 +69,16 @@ class Query:
     def embedded(self) -> Embedded:
         """The embedding by which the paste is compared with entries and causes."""
         return self._index.embeddings.embed(self.weights)
+
+    @cached_property
+    def text(self) -> str:
+        """What a model of sentences reads: what the person wrote, the error, and then code and frames."""
+
+        def of(zone: str) -> str:
+            return " ".join(" ".join(text.split()) for own, text in self._zones if own == zone)
+
+        beginnings = of("prose")[:_MAX_SENTENCES], of("error")[:_MAX_SENTENCES]
+        return " ".join(filter(None, (*beginnings, of("example"), of("trace"), of("code"))))
 
     @cached_property
     def nearness(self) -> Mapping[str, float]:
@@ -106,20 +116,7 @@ def make_query(index: Index, reading: Reading) -> Query:
         for part, factor in ((text, 1.0), (corrected, CORRECTED_WEIGHT)):
             for term in terms(part):
                 weights[term] = max(weights.get(term, 0.0), factor * ZONE_WEIGHTS[zone])
-    return Query(index, weights, _sentences(zones))
-
-
-def _sentences(zones: Sequence[tuple[str, str]]) -> str:
-    """Return what a model of sentences reads: what the person wrote, the error, and then code and frames."""
-    parts = {zone: " ".join(" ".join(text.split()) for own, text in zones if own == zone) for zone in ZONE_WEIGHTS}
-    beginnings = (
-        parts["prose"][:_MAX_SENTENCES],
-        parts["error"][:_MAX_SENTENCES],
-        parts["example"],
-        parts["trace"],
-        parts["code"],
-    )
-    return " ".join(filter(None, beginnings))
+    return Query(index, weights, zones)
 
 
 def _corrections(text: str, speller: Speller) -> str:

@@ -19,36 +19,28 @@ QUESTION = "training loss keeps falling, validation loss rises"
 
 
 @pytest.fixture
-def with_model(monkeypatch):
-    monkeypatch.setenv("KB_SEMANTIC", "1")
-    sentences.sentence_model.cache_clear()
-    yield sentences.sentence_model()
-    sentences.sentence_model.cache_clear()
+def index(sentence_model):
+    return Index(open_index().folder)
 
 
-@pytest.fixture
-def index(with_model):
-    return Index(open_index().folder)  # one of its own, because an index keeps its model
-
-
-def test_each_entry_is_known_but_for_the_newest(with_model):
-    known = with_model.similarities(QUESTION).keys()
+def test_each_entry_is_known_but_for_the_newest(sentence_model):
+    known = sentence_model.similarities(QUESTION).keys()
     slugs = set(open_index().slugs())
     assert len(slugs & known) >= 0.95 * len(slugs), "python -m bench sentences learns the new ones"
 
 
-def test_a_title_is_near_its_entry_in_both_languages(with_model):
+def test_a_title_is_near_its_entry_in_both_languages(sentence_model):
     slugs = open_index().slugs()[::25]
     for lang in ("en", "zh"):
         near = 0
         for slug in slugs:
-            similarities = with_model.similarities(open_index().summary(slug)["title"][lang])
+            similarities = sentence_model.similarities(open_index().summary(slug)["title"][lang])
             assert all(-1.001 <= value <= 1.001 for value in similarities.values())
             near += slug in sorted(similarities, key=lambda other: -similarities[other])[:5]
         assert near >= 0.9 * len(slugs)
 
 
-def test_only_the_beginning_of_a_long_text_is_read(with_model):
+def test_only_the_beginning_of_a_long_text_is_read(sentence_model):
     text = f"{QUESTION} " * 50
     assert (sentences.encode(text) == sentences.encode(text + "something else entirely")).all()
     assert sentences.encode(text).shape == (384,)
@@ -65,7 +57,7 @@ def test_nearest_entries_are_compared_beside_those_with_common_words(index):
     assert words_model(compared) is model().sentences
 
 
-def test_an_entry_that_the_model_has_not_learnt_lies_in_the_middle(index, monkeypatch):
+def test_an_entry_that_the_model_has_not_learnt_lies_in_the_middle(index):
     reading = read(QUESTION)
     query = make_query(index, reading)
     slugs = sorted(compare_entries(index, reading, query), key=lambda features: -features.bm25)

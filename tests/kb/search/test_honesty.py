@@ -5,7 +5,6 @@ import pytest
 from bench.posts import CATALOGUE, CHOOSE
 from kb.index.manager import open_index
 from kb.index.reader import Index
-from kb.index.sentences import sentence_model
 from kb.search.calibration import Linear, model, probability
 from kb.search.evaluation import evaluate
 
@@ -44,11 +43,8 @@ def test_queries_written_for_entries_are_answered_as_well_as_before(catalogue, f
 
 
 @pytest.mark.slow
-def test_a_model_of_sentences_answers_more_of_what_people_post(posts, monkeypatch):
-    monkeypatch.setenv("KB_SEMANTIC", "1")
-    sentence_model.cache_clear()
+def test_a_model_of_sentences_answers_more_of_what_people_post(posts, sentence_model):
     with_model = evaluate(CHOOSE, index=Index(open_index().folder)).groups["all"]
-    sentence_model.cache_clear()
     assert with_model.recall1 > posts.recall1
     assert with_model.answered_rightly > posts.answered_rightly
 
