@@ -18,6 +18,7 @@ ENTRY_LINK = re.compile(r"\]\(((?:\.\./[a-z0-9-]+/)?([a-z0-9-]+)\.md)\)")
 _ITEM = re.compile(r"[-*] \*\*(?P<bold>(?:`[^`\n]*`|[^*`\n])+)\*\*(?P<rest>.*)")
 _COLON = re.compile(r":(?=\s)|：")
 _CODE_SPAN = re.compile(r"`[^`\n]*`")
+_PARENTHESES = re.compile(r"\([^()\n]*\)|（[^（）\n]*）")
 _CASE_LINK = re.compile(r"\]\(#([a-z0-9-]+)\)")
 _WHOLE_CASE_LINK = re.compile(r"\[[^\]\n]*\]\(#[a-z0-9-]+\)")
 
@@ -85,6 +86,7 @@ def _without_links_at_end(text: str) -> str:
 
 
 def _first_colon(text: str) -> re.Match[str] | None:
-    """Return the first colon that ends the cause; one inside a code span does not."""
-    blanked = _CODE_SPAN.sub(lambda span: "x" * len(span.group()), text)
-    return _COLON.search(blanked)
+    """Return the first colon that ends the cause; one inside a code span or parentheses does not."""
+    for aside in (_CODE_SPAN, _PARENTHESES):
+        text = aside.sub(lambda span: "x" * len(span.group()), text)
+    return _COLON.search(text)

@@ -42,16 +42,16 @@ def test_an_entry_becomes_typed_data(good_entry):
 
 
 def test_an_item_has_a_cause_up_to_its_colon_and_a_change_without_the_links_at_its_end():
-    english = "- **A** with `a: b`: do it, see [that](../shapes/other.md). [first](#first), [second](#second)"
-    chinese = "- **甲**，如 `a: b`：照做，参见[那个](other.md)。[first](#first)、[second](#second)"
+    english = "- **A** with `a: b` (on c: d): do it, see [that](../shapes/other.md). [first](#first), [second](#second)"
+    chinese = "- **甲**，如 `a: b`（在丙：丁）：照做，参见[那个](other.md)。[first](#first)、[second](#second)"
     text = entry_text(cases=[Programs("first"), Programs("second")])
     for line in [line for line in text.split("\n") if line.startswith("- **")]:
         text = text.replace(line, chinese if "两个" in line else english)
     entry, faults = parse_text(text, PATH)
     assert faults == []
     (item,), (zh,) = entry.guidance["en"].items, entry.guidance["zh"].items
-    assert (item.cause, item.change) == ("A with `a: b`", "do it, see [that](../shapes/other.md).")
-    assert (zh.cause, zh.change) == ("甲，如 `a: b`", "照做，参见[那个](other.md)。")
+    assert (item.cause, item.change) == ("A with `a: b` (on c: d)", "do it, see [that](../shapes/other.md).")
+    assert (zh.cause, zh.change) == ("甲，如 `a: b`（在丙：丁）", "照做，参见[那个](other.md)。")
     assert (item.cases, item.entries) == (zh.cases, zh.entries) == (("first", "second"), ("other",))
 
 
