@@ -25,7 +25,7 @@ from kb.render.entry_text import badge, case_named
 from kb.render.own_line import own_line_change
 from kb.render.prose import plain, sentence
 from kb.render.strings import STRINGS
-from kb.search.answer import Answer
+from kb.search.answer import Answer, Match
 from kb.search.cause_choice import fitting_cause
 from kb.search.lookup import lookup as answer_to
 from kb.text.languages import Lang
@@ -33,6 +33,7 @@ from kb.text.languages import Lang
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.documents.shapes import CaseDocument, EntryDocument
+    from kb.index.reader import Index
     from kb.search.cause_choice import CauseChoice
 
 __all__ = ["server"]
@@ -40,6 +41,14 @@ __all__ = ["server"]
 _LONGEST = 1 << 20
 
 _MAX_TENSORS = 20
+
+_CHOOSE = (
+    "The nearest by their words, one of which may answer: compare each with what was asked, and read with `show` what could fit. "
+    "If none does, kb has no entry for it:"
+)
+
+_CANDIDATES = 10
+"""The entries of which an assistant gets the answers, to choose by reading: what words find is often there and not first."""
 
 
 class Tensor(BaseModel):
@@ -91,16 +100,16 @@ def lookup(
     With the tensors and modules of the failing expression it says which one does not fit, and it can show more changes on the program's own line,
     which it does only where they are certain.
     A program that runs under `python -m kb` prints its tensors below the traceback by itself.
-    Says so when there is no entry; what is then listed as related answers something else. Errors about names, arguments and versions also get
-    what the released packages say: since when and until when a name exists, and what to install.
+    Where it is not sure, it lists the nearest entries with their answers, to choose from by reading; none of them may fit.
+    Errors about names, arguments and versions also get what the released packages say: since when and until when a name exists, and what to install.
     """
     index = open_index()
-    answer = answer_to(text, lang=language, index=index)
-    others = [f"- `{match.id}`: {match.title[answer.lang]}" for match in answer.matches[int(answer.answered) :]]
+    answer = answer_to(text, lang=language, limit=_CANDIDATES, index=index)
+    others = [_candidate(index, match, answer.lang) for match in answer.matches[int(answer.answered) :]]
     if not answer.answered:
         return "\n".join(
             [
-                "There is no entry for this error.",
+                "No entry is known to answer this." if others else "There is no entry for this error.",
                 *_record(answer),
                 what_was_read(answer),
                 *(
@@ -108,7 +117,7 @@ def lookup(
                     if answer.understood
                     else []
                 ),
-                *(["", "Related, but no answer:", *others] * bool(others)),
+                *(["", _CHOOSE, *others] * bool(others)),
             ]
         )
     document = index.document(answer.matches[0].id)
@@ -125,7 +134,7 @@ def lookup(
     if len(document["cases"]) > 1:
         lines += ["", f"`show` prints {len(document['cases']) - 1} more cases of `{document['id']}`."]
     if others:
-        lines += ["", "Also possible:", *others]
+        lines += ["", "If the case is another, one of these may answer it; `show` prints it:", *others]
     return "\n".join(lines)
 
 
@@ -150,6 +159,10 @@ def show(
             *(["", f"## {STRINGS[language]['related']}", "", *related] if related else []),
         ]
     )
+
+
+def _candidate(index: Index, match: Match, lang: Lang) -> str:
+    return f"- `{match.id}`: {match.title[lang]}. {index.document(match.id)['answer'][lang]}"
 
 
 def _why(answer: Answer) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -107,7 +108,17 @@ def test_in_chinese_and_what_has_no_entry():
         ("lookup", {"text": MESSAGE, "language": "zh"}), ("lookup", {"text": "xyzzy plugh"})
     )
     assert "## 怎么改" in chinese
-    assert none.startswith("There is no entry for this error.")
+    assert none.startswith("No entry is known to answer this.")
+
+
+def test_an_assistant_gets_the_nearest_entries_with_their_answers_to_choose_from():
+    question, message = "training on two gpus is slower than on one", MESSAGE
+    _, [(_, likely), (_, vague), (_, exact)] = ask(
+        ("lookup", {"text": question}), ("lookup", {"text": "loss"}), ("lookup", {"text": message})
+    )
+    listed = [re.findall(r"^- `([a-z0-9-]+)`: .+\. .+", text, re.MULTILINE) for text in (likely, vague, exact)]
+    assert [len(slugs) > 5 for slugs in listed] == [True, True, False]
+    assert set(listed[0] + listed[1]) < set(open_index().slugs())
 
 
 def test_show_gives_every_case_and_an_unknown_entry_is_an_error_that_helps():
