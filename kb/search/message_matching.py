@@ -33,6 +33,9 @@ MIN_INFORMATION = 10.0
 MIN_COVERAGE = 0.7
 """Minimum share of a template's information that has to be matched if the message goes on in other words."""
 
+_MARKS = " '\"`([{:."
+"""What may stand around a quoted message."""
+
 _SENTENCE_END = lazy_pattern(r"['\"`)]?(?:[.!?]\s|[。！？])")
 _DEPRECATIONS = frozenset({"DeprecationWarning", "FutureWarning", "PendingDeprecationWarning"})
 """Warnings about another release, not about what happens in this one."""
@@ -179,7 +182,8 @@ def _judge(hit: TemplateHit, reading: Reading, *, is_notice: bool) -> MessageMat
         confidence = None
     else:
         is_at_end = hit.end == len(tokens) or (error is not None and _is_whole_message(reading, hit, error))
-        confidence = _confidence(hit, is_typed=typed, is_at_end=is_at_end)
+        begins_line = error is not None or not _line_before(reading, hit)
+        confidence = _confidence(hit, is_typed=typed, is_at_end=is_at_end, begins_line=begins_line)
     if confidence is None:
         return None
     causes = sum(error.role == "error" for error in errors)
@@ -191,18 +195,20 @@ def _judge(hit: TemplateHit, reading: Reading, *, is_notice: bool) -> MessageMat
     return MessageMatch(hit, rank, typed, is_aside, is_notice, reports_shown, is_below, confidence)
 
 
-def _confidence(hit: TemplateHit, *, is_typed: bool, is_at_end: bool) -> Confidence | None:
+def _confidence(hit: TemplateHit, *, is_typed: bool, is_at_end: bool, begins_line: bool) -> Confidence | None:
     """Return how sure a match of this template is, or None.
 
     A part of a template is measured by its information, because `object has no attribute` stands in many messages.
-    `is_at_end` says that the paste, or the error's message in it, ends where the template was left.
+    `is_at_end` says that the paste, or the error's message in it, ends where the template was left; `begins_line` that no other words of a sentence
+    stand before it.
     """
     template, aligned = hit.template, hit.alignment
     if aligned.whole and not template.is_tail:
         return "exact" if aligned.words >= 3 or is_typed else None
     matched = sum(template.information[: aligned.words])
     if is_at_end and not template.is_tail:
-        return "exact" if matched >= MIN_INFORMATION else "likely" if 2 * matched >= MIN_INFORMATION else None
+        needed = MIN_INFORMATION / 2 if begins_line else MIN_INFORMATION
+        return None if matched < needed else "likely" if matched < MIN_INFORMATION else "exact"
     if matched < MIN_INFORMATION:
         return None
     if aligned.whole:
@@ -253,7 +259,13 @@ def _belongs_to_other_message(reading: Reading, hit: TemplateHit, error: ErrorSp
 
 def _message_before(reading: Reading, hit: TemplateHit, error: ErrorSpan) -> str:
     """Return the part of the error's message before the match."""
-    return reading.text.text[error.message_start : reading.tokens[hit.start].start].strip(" '\"`([{:.")
+    return reading.text.text[error.message_start : reading.tokens[hit.start].start].strip(_MARKS)
+
+
+def _line_before(reading: Reading, hit: TemplateHit) -> str:
+    """Return the part of its line before the match."""
+    start = reading.tokens[hit.start].start
+    return reading.text.text[reading.text.text.rfind("\n", 0, start) + 1 : start].strip(_MARKS)
 
 
 def _is_whole_message(reading: Reading, hit: TemplateHit, error: ErrorSpan) -> bool:
