@@ -11,6 +11,7 @@ import ast
 import operator
 import re
 from collections.abc import Collection, Mapping
+from itertools import pairwise
 
 from kb.text.lexer import numbers
 
@@ -58,6 +59,13 @@ def check_condition(source: str, names: Collection[str]) -> None:
         raise ConditionError(f"{source!r} uses none of the message's values")
     if unknown := sorted(used - set(names)):
         raise ConditionError(f"{source!r} uses {', '.join(unknown)}; name the placeholders")
+    compared = [node for node in ast.walk(tree) if isinstance(node, ast.Compare)]
+    if any(
+        ast.dump(left) == ast.dump(right)
+        for node in compared
+        for left, right in pairwise([node.left, *node.comparators])
+    ):
+        raise ConditionError(f"{source!r} compares a value with itself, and nan is a text here")
     _evaluate(tree, dict.fromkeys(used, "1"), check=True)
 
 
@@ -67,10 +75,10 @@ def cause_of_values(causes: Mapping[str, int], values: Mapping[str, str]) -> int
 
 
 def _is_fulfilled(source: str, values: Mapping[str, str]) -> bool:
-    """Tell whether the values fulfil the condition; one that is missing or of another kind fulfils none."""
+    """Tell whether the values fulfil the condition; one that is missing or of another kind fulfils none, and nothing fulfils what is no condition."""
     try:
         return bool(_evaluate(_parse(source), values))
-    except (KeyError, IndexError, TypeError, ZeroDivisionError, OverflowError):
+    except (ConditionError, KeyError, IndexError, TypeError, ZeroDivisionError, OverflowError):
         return False
 
 

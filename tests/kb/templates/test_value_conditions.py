@@ -79,8 +79,14 @@ def test_the_first_that_holds_decides():
         ("f'{got}' == ''", "no comparison"),
         ("got == True", "no comparison"),
         ("got == None", "no comparison"),
+        ("0 < got != got", "with itself"),
     ],
 )
 def test_what_is_no_comparison_of_values_is_refused(condition, words):
     with pytest.raises(ConditionError, match=words):
         check_condition(condition, VALUES)
+
+
+@pytest.mark.parametrize("condition", ["got ==", "got == 0 " + "or got == 0 " * 20, "print(got) == 0"])
+def test_nothing_fulfils_what_is_no_condition(condition):
+    assert cause_of_values({condition: 2}, {"got": "0"}) == 0
