@@ -24,8 +24,10 @@ _MAX_LINE = 400
 """Characters shown of a line of the paste."""
 _MAX_TELL = 2
 """Paragraphs shown of how to tell whether an entry is the one."""
+_MAX_OTHERS = 4
+"""Entries that stand open below the one that answers; further ones are folded away."""
 _MAX_RELATED = 3
-"""Entries named as related where none answers."""
+"""Entries that stand open where none answers."""
 
 
 class MatchView(NamedTuple):
@@ -66,13 +68,15 @@ class RecordView(NamedTuple):
 class AnswerView(NamedTuple):
     """An answer in one language.
 
-    `first` is the match shown in full and `entry` its entry, both None when no match answers. `outcome` is that of the answer. `errors` are (type, message).
+    `first` is the match shown in full and `entry` its entry, both None when no match answers. `others` are the next ones, and `further` those that are
+    folded away below them; there are none where nothing is near. `outcome` is that of the answer. `errors` are (type, message).
     Where no match answers, `read` is what was read in the paste, `next_step` what to try, and `is_foreign` says that another library raised the error.
     """
 
     first: MatchView | None
     entry: EntryView | None
     others: list[MatchView]
+    further: list[MatchView]
     outcome: str
     errors: list[tuple[str, str]]
     frame: FrameView | None
@@ -88,10 +92,12 @@ def view_answer(snapshot: Snapshot, answer: Answer, text: str, lang: Lang) -> An
     matches = [_view_match(snapshot, answer, match, is_equal=match in answer.equals) for match in answer.matches]
     first = matches[0] if matches and answer.answered else None
     fit = _fit(snapshot, answer, text)
+    rest, shown = (matches[1:], _MAX_OTHERS) if first else (matches, _MAX_RELATED)
     return AnswerView(
         first=first,
         entry=view_entry(snapshot, fit.entry, lang, fit.choice._replace(clue=_shown(fit.choice.clue))) if fit else None,
-        others=matches[1:] if first else matches[:_MAX_RELATED],
+        others=rest[:shown],
+        further=rest[shown:] if first or answer.outcome == "unsure" else [],
         outcome=answer.outcome,
         errors=[(error.type, _shown(error.message)) for error in answer.errors],
         frame=_view_frame(answer, fit.change if fit else None),

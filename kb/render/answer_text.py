@@ -99,7 +99,7 @@ def unanswered_lines(
         lines += ["", *_understood(answer, answer.understood, limit, style)]
     if answer.matches:
         lines += ["", *wrap(words["maybe" if is_unsure else "near"], limit)]
-    for match in answer.matches[:3]:
+    for match in answer.matches:
         lines += _title(match, answer.lang, limit)
         if entry := document(match.id):
             below = entry["answer"][answer.lang] if is_unsure else how_it_differs(answer, match, entry["messages"])

@@ -63,10 +63,10 @@ def sentence(text: str) -> str:
 
 
 def _link_text(link: re.Match[str]) -> str:
-    """Return a link's text, the slug of the entry that it leads to where the text does not say it, or its address."""
+    """Return a link's text: in backticks where it is the name of a case, with the entry's slug where it does not say it, or with its address."""
     text, target = link[1], link[2]
     if target.startswith("#"):
-        return text
+        return f"`{text}`" if text == target[1:] else text
     if target.endswith(".md"):
         slug = target.rpartition("/")[2].removesuffix(".md")
         return text if slug in text else f"{text} ({slug})"

@@ -95,3 +95,30 @@ def _answer_and_first_change(page, *, in_words):
     shown = page.locator(".panel:visible .prose" if in_words else ".panel:visible .diff, .panel:visible .lead-on")
     change = shown if shown.count() else page.locator(".panel:visible .prose")
     return page.locator(".remedy").bounding_box(), change.first.bounding_box()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("training on two gpus is slower than on one", 4), ("is .data deprecated", 3)]
+)
+def test_of_ten_near_entries_the_further_ones_are_folded_away_with_their_answers(browser, corpus, shipped, text, shown):
+    page = browser.new_page()
+    page.goto(f"{shipped}/?q={text}")
+    links = page.locator("#answer .matches > li > a")
+    assert links.filter(visible=True).count() == shown
+    page.get_by_text("Further entries that could be meant").click()
+    assert links.filter(visible=True).count() == links.count() >= 9
+    slugs = [link.get_attribute("href").rpartition("/")[2] for link in links.all()]
+    assert len(slugs) == len(set(slugs))
+    assert (
+        corpus.entries[slugs[-1]].answer["en"].partition("`")[0] in page.locator("#answer .matches").last.inner_text()
+    )
+    page.close()
+
+
+def test_an_explained_message_has_no_further_entries(browser, shipped):
+    page = browser.new_page()
+    message = "ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 512])"
+    page.goto(f"{shipped}/?q={message}")
+    assert page.get_by_role("heading", name="What to change").count() > 0
+    assert page.get_by_text("Further entries").count() == 0
+    page.close()

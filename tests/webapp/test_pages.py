@@ -225,7 +225,7 @@ def test_a_mebibyte_of_chinese_survives_the_escapes_of_a_plain_form(client):
 
 def test_a_fault_of_ours_is_a_page_that_quotes_nothing(make_app, monkeypatch, caplog):
     client = make_app(TESTING=False, PROPAGATE_EXCEPTIONS=False).test_client()
-    monkeypatch.setattr("webapp.blueprints.pages.look_up", lambda text: {}[text])
+    monkeypatch.setattr("webapp.blueprints.pages.look_up", lambda text, **_: {}[text])
     answer = client.post("/", data={"text": "secret-paste"})
     assert answer.status_code == 500
     assert "Something broke here" in answer.text

@@ -24,6 +24,9 @@ __all__ = ["bp"]
 
 bp = Blueprint("pages", __name__)
 
+_MAX_MATCHES = 10
+"""Entries among which a reader can choose: the one that answers is among them more often than among the first few."""
+
 
 @bp.route("/", methods=["GET", "POST"])
 def home() -> Response:
@@ -38,7 +41,7 @@ def home() -> Response:
 
 def _answer_page(text: str) -> Response:
     """Return the page with a pasted text and its answer."""
-    answer = look_up(text)
+    answer = look_up(text, limit=_MAX_MATCHES)
     if answer.lang == "zh" and requested_language() is None:
         use_language("zh")
     view = view_answer(current_snapshot(), answer, text, current_language())

@@ -251,7 +251,7 @@ def test_markdown_becomes_plain_text():
         "\n\n- one\n  more\n- two\n\n1. first"
     )
     assert list(blocks(text)) == [
-        ("", "Bold is `**kwargs`, see that, this one (other), case and docs (https://e.org)."),
+        ("", "Bold is `**kwargs`, see that, this one (other), `case` and docs (https://e.org)."),
         ("- ", "one more"),
         ("- ", "two"),
         ("1. ", "first"),
@@ -486,7 +486,7 @@ def test_where_the_nearest_entry_may_be_the_answer_nothing_says_that_there_is_no
     near = Match("some-entry", "related", 0.4, {"en": "Some title", "zh": "题目"}, Evidence())
     lines = unanswered_lines(Answer(False, (near,), (), "en"), 80, PLAIN)
     assert lines[0] == "kb is not sure what answers this."
-    assert lines[3] == "  some-entry: Some title"
+    assert lines[4] == "  some-entry: Some title"
 
 
 def test_a_change_becomes_a_sentence_and_a_chinese_one_keeps_the_name_at_its_beginning():
