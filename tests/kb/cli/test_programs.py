@@ -52,6 +52,14 @@ def test_verify_records_checks_beside_cases(folder, capsys, tmp_path):
     assert list(entry["waits"]) == ["add-two/on-gpu"]
 
 
+def test_a_proof_asks_no_model_of_sentences(folder, monkeypatch):
+    def no_model():
+        pytest.fail("a proof would come out otherwise where the extra is installed")
+
+    monkeypatch.setattr("kb.index.sentences.sentence_model", no_model)
+    assert main(["verify", "add-two", "--backend", "process"]) == 0
+
+
 def test_a_check_is_run_by_its_name(folder, capsys):
     assert main(["run", "add-two/shapes", "--backend", "process"]) == 0
     printed = capsys.readouterr()
