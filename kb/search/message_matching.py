@@ -182,6 +182,7 @@ def _judge(hit: TemplateHit, reading: Reading, *, is_notice: bool) -> MessageMat
         confidence = None
     else:
         is_at_end = hit.end == len(tokens) or (error is not None and _is_whole_message(reading, hit, error))
+        is_at_end = is_at_end and not _is_cut_in_name(hit)
         begins_line = error is not None or not _line_before(reading, hit)
         confidence = _confidence(hit, is_typed=typed, is_at_end=is_at_end, begins_line=begins_line)
     if confidence is None:
@@ -260,6 +261,12 @@ def _belongs_to_other_message(reading: Reading, hit: TemplateHit, error: ErrorSp
 def _message_before(reading: Reading, hit: TemplateHit, error: ErrorSpan) -> str:
     """Return the part of the error's message before the match."""
     return reading.text.text[error.message_start : reading.tokens[hit.start].start].strip(_MARKS)
+
+
+def _is_cut_in_name(hit: TemplateHit) -> bool:
+    """Tell whether the match ends inside a name of the template, as `torch` does in `torch-sparse`: then the paste has another name."""
+    pieces, at = hit.template.pieces, hit.alignment.pieces
+    return 0 < at < len(pieces) and f"{pieces[at - 1]}-{pieces[at]}" in hit.template.source.lower()
 
 
 def _line_before(reading: Reading, hit: TemplateHit) -> str:

@@ -353,6 +353,19 @@ def test_the_part_of_a_long_line_that_matched_is_shown(index):
     assert len(line) <= 500
 
 
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("ERROR: Failed building wheel for torch", "ERROR: Failed building wheel for torch-sparse"),
+        ("our engine does not work", "ValueError: Prefix tuning does not work with gradient checkpointing."),
+    ],
+)
+def test_a_message_that_ends_in_another_name_or_begins_in_a_sentence_is_no_part_of_a_longer_one(published, text, whole):
+    (about, *_), parts = lookup(whole, index=published).matches, lookup(text, index=published).matches
+    assert about.evidence.template == whole
+    assert all(not match.evidence.template for match in parts)
+
+
 def test_the_language_is_told_from_the_text_unless_it_is_given(index):
     assert lookup("memory grows", index=index).lang == "en"
     assert lookup("显存一直涨", index=index).lang == "zh"
