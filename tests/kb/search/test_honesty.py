@@ -36,7 +36,7 @@ def test_what_people_post_is_answered_as_well_as_before(posts, figure, least):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("figure", "least"),
-    [("answered_rightly", 0.77), ("recall1", 0.9), ("exact", 0.97), ("likely", 0.96), ("declined_none", 0.84)],
+    [("answered_rightly", 0.77), ("recall1", 0.9), ("exact", 0.97), ("likely", 0.96), ("declined_none", 0.83)],
 )
 def test_queries_written_for_entries_are_answered_as_well_as_before(catalogue, figure, least):
     assert getattr(catalogue, figure) >= least

@@ -54,8 +54,9 @@ def test_the_first_answer_survives(index, answered, mutation):
         matches = lookup(MUTATIONS[mutation](text, chooser(mutation, slug)), index=index).matches
         if not matches or matches[0].id != first:
             changed.append((slug, template, matches[0].id if matches else None))
-    # A line may end where another entry's shorter message ends, too.
-    assert len(changed) <= 0.004 * len(answered), changed
+    # A line may end where another entry's shorter message ends, too, and below a wrapper that says no more a launcher's summary may come first. Which sixth of
+    # the messages is asked changes with each new one.
+    assert len(changed) <= 0.005 * len(answered), changed
 
 
 def test_a_message_is_known_by_its_first_sentence(index, corpus):
