@@ -33,9 +33,6 @@ MIN_INFORMATION = 10.0
 MIN_COVERAGE = 0.7
 """Minimum share of a template's information that has to be matched if the message goes on in other words."""
 
-_MARKS = " '\"`([{:."
-"""What may stand around a quoted message."""
-
 _SENTENCE_END = lazy_pattern(r"['\"`)]?(?:[.!?]\s|[。！？])")
 _DEPRECATIONS = frozenset({"DeprecationWarning", "FutureWarning", "PendingDeprecationWarning"})
 """Warnings about another release, not about what happens in this one."""
@@ -183,7 +180,7 @@ def _judge(hit: TemplateHit, reading: Reading, *, is_notice: bool) -> MessageMat
     else:
         is_at_end = hit.end == len(tokens) or (error is not None and _is_whole_message(reading, hit, error))
         is_at_end = is_at_end and not _is_cut_in_name(hit)
-        begins_line = error is not None or not _line_before(reading, hit)
+        begins_line = error is not None or not _words_before(reading, hit, None)
         confidence = _confidence(hit, is_typed=typed, is_at_end=is_at_end, begins_line=begins_line)
     if confidence is None:
         return None
@@ -255,12 +252,14 @@ def _belongs_to_other_message(reading: Reading, hit: TemplateHit, error: ErrorSp
     type_ = hit.template.type.lower()
     if type_ and error.type and " " not in error.type and error.type.rpartition(".")[2].lower() != type_:
         return True
-    return not hit.alignment.whole and bool(_message_before(reading, hit, error))
+    return not hit.alignment.whole and bool(_words_before(reading, hit, error))
 
 
-def _message_before(reading: Reading, hit: TemplateHit, error: ErrorSpan) -> str:
-    """Return the part of the error's message before the match."""
-    return reading.text.text[error.message_start : reading.tokens[hit.start].start].strip(_MARKS)
+def _words_before(reading: Reading, hit: TemplateHit, error: ErrorSpan | None) -> str:
+    """Return what stands before the match: in the message of its error, or in its line where it is in no error."""
+    text, start = reading.text.text, reading.tokens[hit.start].start
+    beginning = error.message_start if error else text.rfind("\n", 0, start) + 1
+    return text[beginning:start].strip(" '\"`([{:.")
 
 
 def _is_cut_in_name(hit: TemplateHit) -> bool:
@@ -269,18 +268,12 @@ def _is_cut_in_name(hit: TemplateHit) -> bool:
     return 0 < at < len(pieces) and f"{pieces[at - 1]}-{pieces[at]}" in hit.template.source.lower()
 
 
-def _line_before(reading: Reading, hit: TemplateHit) -> str:
-    """Return the part of its line before the match."""
-    start = reading.tokens[hit.start].start
-    return reading.text.text[reading.text.text.rfind("\n", 0, start) + 1 : start].strip(_MARKS)
-
-
 def _is_whole_message(reading: Reading, hit: TemplateHit, error: ErrorSpan) -> bool:
     """Tell whether the match is the message from its first word to the end of its line, or of its first sentence, which people quote alone."""
     text = reading.text.text
     line_end = text.find("\n", error.message_start) % (len(text) + 1)
     ends = reading.tokens[hit.end].start > line_end or _SENTENCE_END.match(text, reading.tokens[hit.end - 1].end)
-    return not _message_before(reading, hit, error) and bool(ends)
+    return not _words_before(reading, hit, error) and bool(ends)
 
 
 def _without_covered(matches: list[MessageMatch]) -> list[MessageMatch]:
