@@ -173,7 +173,7 @@ class Preview:
     def _load_others(self, others_listing: str) -> tuple[Corpus, Ledgers]:
         """Return all other entries, and the ledgers; they are loaded again when one of their files has changed."""
         if self._other_entries is None or self._other_entries[0] != others_listing:
-            corpus = load(self.folders)
+            corpus = load(self.folders, programs_of=())
             entries = {slug: entry for slug, entry in corpus.entries.items() if named_path(entry.path) != self.path}
             redirects = {slug: target for slug, target in corpus.redirects.items() if target in entries}
             self._other_entries = others_listing, Corpus(entries, (), redirects), load_ledgers(self.folders)

@@ -9,7 +9,6 @@ from typing import Any
 
 from kb.corpus.diagnostic import Diagnostics
 from kb.corpus.entry import DEVICES, Block, Case, Check, is_slug
-from kb.corpus.programs import ProgramError, parse_program
 from kb.corpus.sections import Fence, read_case_headings, read_fences, run_it_line
 
 __all__ = ["read_programs"]
@@ -93,10 +92,6 @@ def _read_roles(fences: list[Fence], diagnostics: Diagnostics) -> _Programs:
             diagnostics.add(fence.line, "KB009", f"a second {role}; give it a case of its own")
             continue
         programs[role] = Block(fence.source, fence.line + 1), _read_attributes(attributes, fence.line, diagnostics)
-        try:
-            parse_program(fence.source)
-        except ProgramError as error:
-            diagnostics.add(fence.line + error.line, "KB010", str(error))
     return programs
 
 

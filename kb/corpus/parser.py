@@ -17,6 +17,7 @@ from kb.corpus.entry import Bilingual, Case, Check, Edit, Entry, Guidance, Messa
 from kb.corpus.files import ENTRY_BYTES, UnreadableFile, read_text
 from kb.corpus.front_matter import FrontMatter, completed, read_front_matter
 from kb.corpus.guidance import read_guidance
+from kb.corpus.programs import ProgramError, parse_program
 from kb.corpus.sections import prose_lines, read_sections
 from kb.text.languages import LANGUAGES, Lang
 
@@ -37,19 +38,26 @@ class _Parts(NamedTuple):
     checks: tuple[Check, ...]
 
 
-def parse(path: Path, *, name: str = "") -> tuple[Entry | None, list[Diagnostic]]:
-    """Return the entry in the file, or None where it is not whole, and all its diagnostics; `name` is what they call the file."""
+def parse(path: Path, *, name: str = "", with_programs: bool = True) -> tuple[Entry | None, list[Diagnostic]]:
+    """Return the entry in the file, or None where it is not whole, and all its diagnostics; `name` is what they call the file.
+
+    Without `with_programs` its programs may be no Python. Finding that out takes half the time.
+    """
     try:
         source = read_text(path, path.parent.parent, ENTRY_BYTES)
     except UnreadableFile as error:
         return None, [Diagnostic(name or str(path), 1, "KB001", str(error))]
-    return parse_text(source, path, name=name)
+    return parse_text(source, path, name=name, with_programs=with_programs)
 
 
-def parse_text(source: str, path: Path, *, name: str = "") -> tuple[Entry | None, list[Diagnostic]]:
+def parse_text(
+    source: str, path: Path, *, name: str = "", with_programs: bool = True
+) -> tuple[Entry | None, list[Diagnostic]]:
     """Like `parse`, for the text of a file at `path` that is not read."""
     diagnostics = Diagnostics(name or str(path))
     parts = _read_parts(source, path, diagnostics)
+    if with_programs:
+        _check_programs(parts, diagnostics)
     if diagnostics.items:
         return None, sorted(diagnostics.items)
     return _entry(source, path, parts.front.data, parts), []
@@ -77,6 +85,15 @@ def _read_parts(source: str, path: Path, diagnostics: Diagnostics) -> _Parts:
     _check_unwritten(source, front, diagnostics)
     guidance = read_guidance(read_sections(lines, front.end, diagnostics), diagnostics)
     return _Parts(front, guidance, *read_programs(path.stem, lines, front.end, diagnostics))
+
+
+def _check_programs(parts: _Parts, diagnostics: Diagnostics) -> None:
+    for runnable in (*parts.cases, *parts.checks):
+        for block in runnable.blocks.values():
+            try:
+                parse_program(block.source)
+            except ProgramError as error:
+                diagnostics.add(block.line - 1 + error.line, "KB010", str(error))
 
 
 def _check_characters(lines: list[str], diagnostics: Diagnostics) -> None:

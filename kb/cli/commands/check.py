@@ -63,13 +63,14 @@ def run(arguments: argparse.Namespace) -> int:
     if unknown := [name for name in arguments.ignore if name not in sentences]:
         raise Failure(f"there is no rule {unknown[0]}; kb check --rules lists them", 2)
     folders, files = _select(arguments.paths)
-    corpus = load(folders)
+    named = {file.stem for file in files} or None
+    corpus = load(folders, programs_of=named)
     if not len(corpus) and not corpus.faults:
         raise Failure("no entries found; run it in a checkout, or set KB_ENTRIES to a folder of entries", 2)
     if arguments.fix:
         for path in repair(corpus, set(files) or None):
             print(f"repaired {display_path(path)}", file=sys.stderr)
-        corpus = load(folders)
+        corpus = load(folders, programs_of=named)
     gc.freeze()  # what was loaded stays: looking through it for garbage would take a third of the time of all rules
     try:
         faults = check(corpus, files, arguments.ignore, arguments.base, processes=os.cpu_count() or 1)

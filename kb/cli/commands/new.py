@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     script = _read(arguments.script) if arguments.script else ""
     place, requires = _environment(script, arguments)
     text = _printed(script, place) if script else read_text(arguments.text)
-    corpus = load()
+    corpus = load(programs_of=())
     answer = lookup(text, index=ready_index())
     if script and not arguments.force:
         _refuse_missing_package(script, answer)

@@ -7,7 +7,7 @@ import pytest
 from kb.corpus.ledger import load_ledgers
 from kb.corpus.loader import entry_folders, load
 from kb.lint.linter import check
-from tests.entry_factory import EntryFactory
+from tests.entry_factory import FIX, EntryFactory
 
 
 def test_a_broken_entry_is_left_out_and_reported(entries):
@@ -17,6 +17,14 @@ def test_a_broken_entry_is_left_out_and_reported(entries):
     assert list(corpus.entries) == ["good"]
     assert [(fault.rule, fault.line) for fault in corpus.faults] == [("KB004", 5)]
     assert corpus.faults[0].path.endswith("tensors/bad.md")
+
+
+def test_programs_of_entries_that_are_not_looked_at_closely_may_be_no_python(entries):
+    for slug in ("looked-at", "other"):
+        entries.write(slug, (FIX, "total = = 3\n"))
+    assert [fault.rule for fault in entries.corpus().faults] == ["KB010", "KB010"]
+    corpus = load([entries.folder], programs_of=["looked-at"])
+    assert (list(corpus.entries), [fault.rule for fault in corpus.faults]) == (["other"], ["KB010"])
 
 
 def test_a_slug_is_taken_once_and_the_first_stays(tmp_path):
