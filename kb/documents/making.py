@@ -14,6 +14,7 @@ from kb.documents.shapes import (
     EntryHead,
     MessagesDocument,
 )
+from kb.templates.conditions import read_conditions
 from kb.text.languages import LANGUAGES, Lang
 
 TYPE_CHECKING = False
@@ -35,7 +36,7 @@ def make_document(entry: Entry, ledgers: Ledgers) -> EntryDocument:
         explanations=_explanations(entry),
         items={lang: [_fill(ChangeDocument, item) for item in guidance[lang].items] for lang in LANGUAGES},
         causes=entry.named_causes,
-        causes_by_values=entry.causes_by_values,
+        causes_by_values={text: read_conditions(causes) for text, causes in entry.causes_by_values.items()},
         how_to_tell={lang: guidance[lang].how_to_tell for lang in LANGUAGES},
         why={lang: guidance[lang].why for lang in LANGUAGES},
         messages=[message.text for message in entry.messages],

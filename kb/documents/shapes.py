@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+from kb.templates.conditions import ValueCondition
 from kb.text.languages import Lang
 
 __all__ = [
@@ -135,7 +136,7 @@ class EntryDocument(EntryHead):
     explanations: dict[str, dict[Lang, str]]
     items: dict[Lang, list[ChangeDocument]]
     causes: dict[str, int]
-    causes_by_values: dict[str, dict[str, int]]
+    causes_by_values: dict[str, list[ValueCondition]]
     how_to_tell: dict[Lang, str]
     why: dict[Lang, str]
     messages: list[str]

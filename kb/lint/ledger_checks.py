@@ -12,6 +12,7 @@ from kb.corpus.loader import Corpus
 from kb.corpus.versions import holds
 from kb.lint.template_collisions import template_collisions
 from kb.record.message_ranges import releases_left_out
+from kb.templates.conditions import read_conditions
 from kb.templates.entry_templates import entry_templates
 from kb.templates.printed_messages import printed_messages, printed_values
 from kb.templates.value_conditions import cause_of_values
@@ -92,7 +93,7 @@ def _contradicted_causes(entry: Entry, ledgers: Ledgers, messages_in: _MessagesI
                     yield Diagnostic(display_path(entry.path), message.line, "KB047", f"{what}; leave the cause out")
             outputs = {record.printed for record in ledgers.records(case)} if entry.causes_by_values else ()
             for message, values in (pair for output in outputs for pair in printed_values(entry, output)):
-                told = cause_of_values(message.causes_by_values, values)
+                told = cause_of_values(read_conditions(message.causes_by_values), values)
                 if told not in (0, number):
                     shown = ", ".join(f"{name} = {value}" for name, value in values.items())
                     what = f"{shown} tells cause {told}, but {case.name} of cause {number} printed it"

@@ -10,10 +10,10 @@ from kb.corpus.entry import Entry
 from kb.corpus.loader import Corpus
 from kb.corpus.versions import is_impossible
 from kb.lint.rules import Finding, rule
+from kb.templates.conditions import ConditionError, check_condition
 from kb.templates.entry_templates import entry_templates
 from kb.templates.matcher import Placeholder, match
 from kb.templates.template import TemplateError, compile_template
-from kb.templates.value_conditions import ConditionError, check_condition
 from kb.text.languages import LANGUAGES
 from kb.text.lexer import lex
 

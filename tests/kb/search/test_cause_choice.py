@@ -6,6 +6,7 @@ from kb.corpus.ledger import load_ledgers
 from kb.index.manager import open_index
 from kb.search.cause_choice import CauseChoice, cause_signals, choose_cause
 from kb.search.lookup import lookup
+from kb.templates.conditions import read_conditions
 
 
 def case(name, repro="import torch\n", *, printed="", device="cpu", messages=()):
@@ -33,7 +34,7 @@ def document(
         "cases": list(cases),
         "messages": list(messages),
         "causes": dict(causes),
-        "causes_by_values": dict(by_values),
+        "causes_by_values": {text: read_conditions(causes) for text, causes in dict(by_values).items()},
     }
 
 
