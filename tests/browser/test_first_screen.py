@@ -26,14 +26,21 @@ VALUES = {
 
 
 def entries_of_all_sizes(corpus):
-    """Return (slug, paste) of entries from the shortest to the longest page; each paste ends in the entry's newest message."""
+    """Return (slug, paste) of entries from the shortest to the longest page; each paste ends in the entry's newest message.
+
+    It is answered: for a message that is printed for many other reasons kb shows several entries instead.
+    """
+    index = open_index()
     entries = sorted((entry for entry in corpus if entry.kind == "error"), key=lambda entry: len(entry.prose("en")))
+    pastes = [(entry.id, _ending_in(entry.messages[0])) for entry in entries]
     step = max(1, (len(entries) - 1) // (ENTRIES - 1))
-    newest = [(entry.id, entry.messages[0]) for entry in entries[::step][:ENTRIES]]
     return [
-        (slug, traceback_of(printed(message.text), raised_in=next(iter(message.files), MODULE)))
-        for slug, message in newest
+        next(pair for pair in pastes[at:] if _leads_to(index, *pair)) for at in range(0, len(entries), step)[:ENTRIES]
     ]
+
+
+def _ending_in(message):
+    return traceback_of(printed(message.text), raised_in=next(iter(message.files), MODULE))
 
 
 def symptoms(corpus, locale):

@@ -156,15 +156,14 @@ def test_a_message_that_is_pickled_is_not_opened(broker, make_worker, tmp_path):
 @pytest.mark.parametrize("answer", [pickle.dumps({"status": "SUCCESS"}), b'{"status": "SUCCESS", "result": 5}', b"5"])
 def test_an_answer_of_another_form_is_refused_and_the_others_are_taken(broker, make_worker, answer):
     def forge():
-        await_that(lambda: broker.client.keys("kb:wanted:*"), lambda: True, "the batches are queued")
-        batch = next(
-            key for key in broker.client.keys("kb:wanted:*") if not broker.client.exists(started_key(id_of(key)))
-        )
-        broker.client.set(f"celery-task-meta-{id_of(batch)}", answer)
+        await_that(lambda: chosen.extend(waiting()) or chosen, lambda: True, "a batch is queued that no worker has begun")
+        broker.client.set(f"celery-task-meta-{chosen[0]}", answer)
 
-    def id_of(key):
-        return key.decode().rpartition(":")[2]
+    def waiting():
+        batches = [key.decode().rpartition(":")[2] for key in broker.client.keys("kb:wanted:*")]
+        return [batch for batch in batches if not broker.client.exists(started_key(batch))]
 
+    chosen = []
     make_worker()
     forger = threading.Thread(target=forge)
     forger.start()
