@@ -156,7 +156,9 @@ def test_a_message_that_is_pickled_is_not_opened(broker, make_worker, tmp_path):
 @pytest.mark.parametrize("answer", [pickle.dumps({"status": "SUCCESS"}), b'{"status": "SUCCESS", "result": 5}', b"5"])
 def test_an_answer_of_another_form_is_refused_and_the_others_are_taken(broker, make_worker, answer):
     def forge():
-        await_that(lambda: chosen.extend(waiting()) or chosen, lambda: True, "a batch is queued that no worker has begun")
+        await_that(
+            lambda: chosen.extend(waiting()) or chosen, lambda: True, "a batch is queued that no worker has begun"
+        )
         broker.client.set(f"celery-task-meta-{chosen[0]}", answer)
 
     def waiting():
