@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kb.record.judgement import candidate_records, judge, public_depth, records_offering
-from kb.record.name_answer import NameAnswer, PasteFacts
+from kb.record.name_answer import Facts, NameAnswer
 from kb.record.packages import package_of_module
 from kb.record.parameters import parse_signature
 from kb.record.query import PackageRecord, Resolved, open_record, outermost_module, split_name
@@ -20,7 +20,7 @@ _DOTTED = lazy_pattern(r"['\"]([a-z_]\w{0,60}(?:\.\w{1,60}){1,8})['\"]")
 _CALL = lazy_pattern(r"([A-Za-z_][\w.]{0,120})\s{0,3}\(")
 
 
-def explain_arguments(question: NameQuestion, facts: PasteFacts) -> NameAnswer | None:
+def explain_arguments(question: NameQuestion, facts: Facts) -> NameAnswer | None:
     """Return what the record says of the argument, or None where it has no such callable or never had the parameter.
 
     A callable of a package that the paste shows counts first. Of the others, one that exactly one package offers at its top or one level below.
@@ -46,7 +46,7 @@ def _is_deep(answer: NameAnswer) -> bool:
     return answer.name.count(".") > 1 and answer.name.rpartition(".")[2].islower()
 
 
-def _from_any_package(owner: str, question: NameQuestion, facts: PasteFacts) -> NameAnswer | None:
+def _from_any_package(owner: str, question: NameQuestion, facts: Facts) -> NameAnswer | None:
     """Return the answer for what one package offers; for a keyword also where several do and the same happened in all, from the longest history."""
     is_telling = "." in owner or question.kind == "keyword" or owner[:1].isupper()
     records = records_offering(owner.partition(".")[0], deepest=1 if is_telling else 0)
@@ -65,7 +65,7 @@ def _releases(answer: NameAnswer) -> list[int]:
     return [lines.index(part.until) - lines.index(part.since) + 1 for part in answer.ranges]
 
 
-def _about(record: PackageRecord, owner: str, question: NameQuestion, facts: PasteFacts) -> NameAnswer | None:
+def _about(record: PackageRecord, owner: str, question: NameQuestion, facts: Facts) -> NameAnswer | None:
     """Return the answer for what the package calls `owner`, if all that it may be have the same."""
     targets = _outermost(record, _targets(record, owner))
     answers = [answer for target in targets if (answer := _judge(record, target, owner, question, facts)) is not None]
@@ -128,7 +128,7 @@ def _targets(record: PackageRecord, owner: str) -> list[tuple[str, str, str]]:
 
 
 def _judge(
-    record: PackageRecord, target: tuple[str, str, str], called: str, question: NameQuestion, facts: PasteFacts
+    record: PackageRecord, target: tuple[str, str, str], called: str, question: NameQuestion, facts: Facts
 ) -> NameAnswer | None:
     """Return what the record says of the argument. A bare name that the package itself has means that one, whose signature the record may not know."""
     module, name, method = target

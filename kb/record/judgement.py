@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kb.record.name_answer import Asker, NameAnswer, PasteFacts
+from kb.record.name_answer import Asker, Facts, NameAnswer
 from kb.record.packages import PACKAGES, package_of_module
 from kb.record.query import PackageRecord, minor_version, moved_to, open_record, outermost_module
 from kb.record.replacements import replacement_of
@@ -25,7 +25,7 @@ def judge(
     name: str,
     mask: int,
     row: NameRow | None,
-    facts: PasteFacts,
+    facts: Facts,
     parameter: str = "",
     unread: int = 0,
 ) -> NameAnswer | None:
@@ -96,7 +96,7 @@ def judge(
     return None
 
 
-def _asker(record: PackageRecord, name: str, facts: PasteFacts) -> Asker | None:
+def _asker(record: PackageRecord, name: str, facts: Facts) -> Asker | None:
     """Return the package on the stack that imports the name, the first release of it that no longer does, and the last before those that do."""
     owner, _, last = name.rpartition(".")
     for top in facts.packages:
@@ -115,7 +115,7 @@ def _asker(record: PackageRecord, name: str, facts: PasteFacts) -> Asker | None:
     return None
 
 
-def candidate_records(facts: PasteFacts, owner: str = "") -> list[PackageRecord]:
+def candidate_records(facts: Facts, owner: str = "") -> list[PackageRecord]:
     """Return the records to search first for a bare name: of its package, of the packages on the stack, of those whose version is shown, torch."""
     tops = [package_of_module(name) for name in (owner, *facts.packages)]
     names = [known.name for known in tops if known] + [name for name in facts.versions if name in PACKAGES] + ["torch"]
@@ -147,13 +147,13 @@ def public_depth(record: PackageRecord, module: str, name: str) -> int:
     return outermost_module(record, module, name, 1 << (row.mask.bit_length() - 1)).count(".")
 
 
-def shown_release(record: PackageRecord, facts: PasteFacts) -> int | None:
+def shown_release(record: PackageRecord, facts: Facts) -> int | None:
     """Return the number of the release that the paste shows, None if it shows none or one that is older than the record."""
     version = facts.versions.get(record.package.name)
     return record.release_at(version) if version else None
 
 
-def predates_the_record(record: PackageRecord, facts: PasteFacts) -> bool:
+def predates_the_record(record: PackageRecord, facts: Facts) -> bool:
     """Return whether the paste shows a release that is older than those that were read."""
     return record.package.name in facts.versions and shown_release(record, facts) is None
 

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from kb.record.ranges import VersionRange
 from kb.startup.named_tuple import NamedTuple
 
-__all__ = ["NO_FILE", "Asker", "Facts", "NameAnswer", "PasteFacts"]
+__all__ = ["NO_FILE", "Asker", "Facts", "NameAnswer"]
 
 
 NO_FILE = "unknown location"
 """What Python names where it read no file: a folder without `__init__.py`."""
 
 
-class PasteFacts(Protocol):
-    """What a paste shows besides the error."""
-
-    @property
-    def versions(self) -> Mapping[str, str]:
-        """The versions of packages that the paste shows, by normalized distribution name."""
-
-    @property
-    def packages(self) -> Sequence[str]:
-        """The top-level modules of the packages on the stack, the innermost frame first; the reader's own code is left out."""
-
-    @property
-    def code(self) -> Sequence[str]:
-        """The lines of source that the frames show, the innermost first."""
-
-
 class Facts(NamedTuple):
-    """Facts for callers that have no paste."""
+    """What a paste shows besides the error.
+
+    `versions` are those of packages, by normalized distribution name. `packages` are the top-level modules of the packages on the stack, the innermost
+    frame first; the reader's own code is left out. `code` are the lines of source that the frames show, the innermost first.
+    """
 
     versions: Mapping[str, str] = {}
     packages: Sequence[str] = ()

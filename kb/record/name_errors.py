@@ -13,7 +13,7 @@ from kb.record.judgement import (
     shown_release,
     shown_version,
 )
-from kb.record.name_answer import Facts, NameAnswer, PasteFacts
+from kb.record.name_answer import Facts, NameAnswer
 from kb.record.packages import package_of_module
 from kb.record.query import (
     PackageRecord,
@@ -33,7 +33,7 @@ _MAX_CANDIDATES = 12
 """How many definitions of the same bare name are compared."""
 
 
-def explain_name_error(error_type: str, message: str, facts: PasteFacts | None = None) -> NameAnswer | None:
+def explain_name_error(error_type: str, message: str, facts: Facts | None = None) -> NameAnswer | None:
     """Return what the record says to an error about a missing name or argument, or None if it cannot tell.
 
     It never says that a name does not exist where the module makes names at run time.
@@ -69,7 +69,7 @@ def explain_missing_name(name: str) -> NameAnswer | None:
     return _never(record, "name", name, Facts())
 
 
-def _about_module(question: NameQuestion, facts: PasteFacts) -> NameAnswer | None:
+def _about_module(question: NameQuestion, facts: Facts) -> NameAnswer | None:
     """Answer for a module, or for a name of a module."""
     if question.kind == "module":
         owner, _, name = question.name.rpartition(".")
@@ -110,7 +110,7 @@ def _about_module(question: NameQuestion, facts: PasteFacts) -> NameAnswer | Non
     return _with_places(record, answer, release, facts)
 
 
-def _with_places(record: PackageRecord, answer: NameAnswer, release: int | None, facts: PasteFacts) -> NameAnswer:
+def _with_places(record: PackageRecord, answer: NameAnswer, release: int | None, facts: Facts) -> NameAnswer:
     """Add where a module that is gone is today: at the same path without one of its parts, or where the names are that the reader imports from it."""
     newest = len(record.versions) - 1 if release is None else release
     parts = answer.name.split(".")
@@ -135,7 +135,7 @@ def _names_imported(line: str, module: str) -> list[str]:
     return [name.split()[0] for name in names.strip(" ()\\").split(",") if name.split()]
 
 
-def _missing_module(record: PackageRecord, name: str, facts: PasteFacts) -> NameAnswer | None:
+def _missing_module(record: PackageRecord, name: str, facts: Facts) -> NameAnswer | None:
     """Answer for a module that no release has: its last part may be a name, or another module may have the same last part."""
     owner, _, last = name.rpartition(".")
     module = record.module(owner)
@@ -149,7 +149,7 @@ def _missing_module(record: PackageRecord, name: str, facts: PasteFacts) -> Name
     return _never(record, "module", name, facts)
 
 
-def _about_member(question: NameQuestion, facts: PasteFacts) -> NameAnswer | None:
+def _about_member(question: NameQuestion, facts: Facts) -> NameAnswer | None:
     """Answer for an attribute of a class that some release had. An attribute that none had may be the reader's own."""
     class_name = question.owner.rpartition(".")[2]
     records = candidate_records(facts, question.owner if "." in question.owner else "")
@@ -162,7 +162,7 @@ def _about_member(question: NameQuestion, facts: PasteFacts) -> NameAnswer | Non
     return _about_class(others[0], class_name, question.name, facts) if len(others) == 1 else None
 
 
-def _about_class(record: PackageRecord, class_name: str, member: str, facts: PasteFacts) -> NameAnswer | None:
+def _about_class(record: PackageRecord, class_name: str, member: str, facts: Facts) -> NameAnswer | None:
     """Answer for a member of a class of that name in the package."""
     for module in record.definitions(class_name)[:_MAX_CANDIDATES]:
         newest = 1 << (len(record.versions) - 1)
@@ -176,7 +176,7 @@ def _about_class(record: PackageRecord, class_name: str, member: str, facts: Pas
     return None
 
 
-def _never(record: PackageRecord, kind: str, name: str, facts: PasteFacts) -> NameAnswer | None:
+def _never(record: PackageRecord, kind: str, name: str, facts: Facts) -> NameAnswer | None:
     """Answer that no release that was read has the name there. Where the module makes names at run time that is no proof."""
     owner, _, last = name.rpartition(".")
     module = record.module(owner)
@@ -258,7 +258,7 @@ def _letter_pairs(name: str) -> frozenset[str]:
     return frozenset(folded[start : start + 2] for start in range(len(folded) - 1))
 
 
-def _owner_in_code(name: str, facts: PasteFacts) -> str:
+def _owner_in_code(name: str, facts: Facts) -> str:
     """Return the module in `from module import name` on a line of the stack, for messages of Python before 3.7."""
     import re
 

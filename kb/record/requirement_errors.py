@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from kb.record.name_answer import Facts, PasteFacts
+from kb.record.name_answer import Facts
 from kb.record.packages import PACKAGES, package_of_module
 from kb.startup.lazy_regex import lazy_pattern
 from kb.startup.named_tuple import NamedTuple
@@ -52,7 +52,7 @@ class RequirementAnswer(NamedTuple):
     pythons: tuple[str, ...] = ()
 
 
-def explain_requirement_error(message: str, facts: PasteFacts | None = None) -> RequirementAnswer | None:
+def explain_requirement_error(message: str, facts: Facts | None = None) -> RequirementAnswer | None:
     """Return which releases fit together where a message complains that some do not, or None if the record cannot tell."""
     facts = facts or Facts()
     message = message[:_MAX_MESSAGE]
@@ -145,7 +145,7 @@ def _fitting(requirements: list[str], wanted: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{wanted}=={fitting.versions[wanted]}" for fitting in sets))
 
 
-def _extension(text: str, facts: PasteFacts) -> str:
+def _extension(text: str, facts: Facts) -> str:
     """Return the package whose compiled library a text names: its folder, else the innermost package on the stack that is not torch."""
     tops = re.findall(r"(?:site|dist)-packages[\\/](\w+)", text) or [
         word for word in re.findall(r"\w+", text.lower()) if package_of_module(word)

@@ -8,7 +8,6 @@ the dictionary and one block of a section. Equal histories give equal bytes.
 from __future__ import annotations
 
 import json
-import struct
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +21,7 @@ __all__ = ["RecordError", "RecordFile", "write_record"]
 
 _MAGIC = b"kb record 2\n"
 _BLOCK_SIZE = 48_000
-_LENGTH = struct.Struct("<I")
+_LENGTH_BYTES = 4
 _WINDOW, _SAMPLES, _MIN_BLOCKS = 32_000, 20, 4
 """zlib looks back so far; a dictionary is made of so many samples, in a section of at least so many blocks."""
 
@@ -54,7 +53,7 @@ def write_record(path: str, head: Mapping[str, Any], sections: Mapping[str, Iter
         json.dumps({**head, "sections": index}, ensure_ascii=False, separators=(",", ":")).encode(), 9
     )
     with open(path, "wb") as file:
-        file.write(_MAGIC + _LENGTH.pack(len(encoded)) + encoded)
+        file.write(_MAGIC + len(encoded).to_bytes(_LENGTH_BYTES, "little") + encoded)
         file.writelines(blocks)
 
 
@@ -103,15 +102,15 @@ class RecordFile:
                     raise RecordError(
                         f"{path} is no record of this version; build it again with python -m kb.record build"
                     )
-                (length,) = _LENGTH.unpack(file.read(_LENGTH.size))
+                length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
                 self.head: dict[str, Any] = json.loads(zlib.decompress(file.read(length)))
-        except (OSError, ValueError, zlib.error, struct.error) as error:
+        except (OSError, ValueError, zlib.error) as error:
             raise RecordError(
                 f"{path} cannot be read: {error}; build it again with python -m kb.record build"
             ) from error
         self._sections: dict[str, list[tuple[str, int, int]]] = self.head.pop("sections")
         self._keys = {name: [entry[0] for entry in entries[1:]] for name, entries in self._sections.items()}
-        self._start = len(_MAGIC) + _LENGTH.size + length
+        self._start = len(_MAGIC) + _LENGTH_BYTES + length
         self._block = lru_cache(maxsize=64)(self._read_block)
         self._lines = lru_cache(maxsize=64)(self._split_block)
         self._dictionary = lru_cache(maxsize=8)(self._read_dictionary)

@@ -29,23 +29,31 @@ class Token(NamedTuple):
         return self.start + len(self.raw)
 
 
-# The text is lower-cased first and words get their type from a dictionary, not from the pattern, because that shortens both the scan and its compilation.
+# The text is lower-cased first, words get their type from a dictionary, and what few pastes hold is read by patterns of its own where a word or a number
+# announces it, because each alternative of the scan has to be compiled for every look-up.
 # Every repetition is possessive, atomic or of bounded length, so that no input can make the scan backtrack. A repeated group is atomic, `(?>(?:…)*)`, and not
 # possessive, `(?:…)*+`: Python before 3.11.5 keeps what a possessive group read before it failed (python/cpython#106052).
 _INTS = r"-?+(?:\d++|\*)(?>(?:\s*+[,x]\s*+-?+(?:\d++|\*))*),?+\s*+"
 _ASCII = (
-    rf"(?P<shape>torch\.size\(\s*+\[(?>(?:\s*+{_INTS})?)\]\s*+\)|\[\s*+(?>(?:{_INTS})?)\]|\(\s*+{_INTS}\))"
-    r"|(?P<long>(?:unsigned|signed|long|short) (?:char|int|long|short)(?!\w))"
+    rf"(?P<shape>(?:(?P<bracket>\[)|\((?!\s*+\)))\s*+(?>(?:{_INTS})?)(?(bracket)\]|\)))"
     rf"|(?P<drive>[a-z]:[\\/][^\s'\"<>|*?;,()]{{1,400}}+)"
     rf"|(?P<word>[a-z_]\w*+(?>(?:(?:\.|::)\w++)*)(?>(?:[\\/](?:[\w+-][\w.+-]*+|\.\.))*))"
     r"|0x(?P<address>[0-9a-f]++)"
     r"|(?P<by>(?<![\w.])\d++(?>(?:x\d++)+)(?!\w))"
-    r"|(?P<size>(?<![\w.])\d++(?>(?:\.\d++)?)\s?+(?:[kmgt]i?b|bytes?)(?!\w))"
-    r"|(?P<version>(?<![\w.])\d++\.\d++\.\d++(?>(?:[.+]*+\w++)*))"
-    r"|(?P<key>(?<![\w.])\d++(?>(?:\.\d++)*)\.[a-z_]\w*+(?>(?:\.\w++)*))"
     r"|(?P<num>(?:(?<![\w.)\]])[-+])?\d++(?>(?:\.\d++)?)(?>(?:e[-+]?+\d++)?))"
     r"|(?P<path>~?+(?>(?:/[\w.@+~%-]{1,200}+){2,40}))"
     r"|(?P<repr><(?:class|function|module|method|bound method|built-in \w{1,40}+)\s[^<>\n]{1,300}+>)"
+)
+_TORCH_SIZE = lazy_pattern(rf"(?P<shape>torch\.size\(\s*+\[(?>(?:\s*+{_INTS})?)\]\s*+\))", re.ASCII)
+_C_TYPES = frozenset(("unsigned", "signed", "long", "short"))
+_C_TYPE = lazy_pattern(r"(?P<dtype>(?:unsigned|signed|long|short) (?:char|int|long|short)(?!\w))", re.ASCII)
+_AFTER_NUMBER = frozenset(".kmgtb")
+"""How what makes a number longer goes on: a further part of a version or name, or a unit."""
+_LONGER_NUMBER = lazy_pattern(
+    r"(?P<size>(?<![\w.])\d++(?>(?:\.\d++)?)\s?+(?:[kmgt]i?b|bytes?)(?!\w))"
+    r"|(?P<version>(?<![\w.])\d++\.\d++\.\d++(?>(?:[.+]*+\w++)*))"
+    r"|(?P<key>(?<![\w.])\d++(?>(?:\.\d++)*)\.[a-z_]\w*+(?>(?:\.\w++)*))",
+    re.ASCII,
 )
 _SCAN_ASCII = lazy_pattern(_ASCII, re.ASCII)
 _SCAN = lazy_pattern(
@@ -62,7 +70,7 @@ _SUFFIXES = frozenset(
     "py pyc cpp cc cu cuh h hpp so dll dylib pt pth pkl pickle ckpt safetensors npy npz bin tar zip onnx "
     "json yaml txt csv".split()
 )
-_RENAMED = {"long": "dtype", "drive": "path", "by": "shape", "key": "word", "letters": "word"}
+_RENAMED = {"drive": "path", "by": "shape", "key": "word", "letters": "word"}
 _PIECE = lazy_pattern(r"[^\\/]++")
 _INDEX = lazy_pattern(r":\d++")
 _QUOTED_IN_REPR = lazy_pattern(r"'([^']*+)'")
@@ -81,25 +89,26 @@ def lex(text: str) -> list[Token]:
     """Return the tokens of `text` in order; `start` is an offset into it."""
     lowered = lower(text)
     tokens: list[Token] = []
-    token_end = 0
-    scan = _SCAN_ASCII if lowered.isascii() else _SCAN
-    for match in scan.finditer(lowered):
+    search = (_SCAN_ASCII if lowered.isascii() else _SCAN).search
+    end = 0
+    while match := search(lowered, end):
         start, end = match.span()
-        if start < token_end:
-            continue
         kind = match.lastgroup or "word"
+        if longer := _longer_match(lowered, kind, start, end):
+            end = longer.end()
+            kind = longer.lastgroup or "word"
         folded = lowered[start:end]
         if kind == "word":
             kind = _slashed_type(folded) if "/" in folded or "\\" in folded else _word_type(folded)
             if kind in ("path", "device") and (index := _INDEX.match(lowered, end)):
                 folded += index.group()
-                end = token_end = index.end()
+                end = index.end()
             if kind == "words":
                 tokens += _slashed(text[start:end], start)
                 continue
         elif kind == "path" and (index := _INDEX.match(lowered, end)):
             folded += index.group()
-            end = token_end = index.end()
+            end = index.end()
         elif kind == "repr":
             quoted = _QUOTED_IN_REPR.search(folded)
             folded, kind = quoted.group(1) if quoted else folded.strip("<>").split()[-1], "word"
@@ -109,6 +118,18 @@ def lex(text: str) -> list[Token]:
             kind = _RENAMED.get(kind, kind)
         tokens.append(Token(folded, kind, start, text[start:end]))
     return tokens
+
+
+def _longer_match(lowered: str, kind: str, start: int, end: int) -> re.Match[str] | None:
+    """Return the match of what a word or number from `start` to `end` begins: a `torch.Size`, a type of C, a size in bytes, a version or a numbered name."""
+    if kind == "word":
+        if lowered.startswith("torch.size(", start):
+            return _TORCH_SIZE.match(lowered, start)
+        is_c_type = end - start <= 8 and lowered[start:end] in _C_TYPES
+        return _C_TYPE.match(lowered, start) if is_c_type else None
+    if kind == "num" and lowered[end : end + 2].lstrip()[:1] in _AFTER_NUMBER:
+        return _LONGER_NUMBER.match(lowered, start)
+    return None
 
 
 def numbers(text: str) -> list[int]:
