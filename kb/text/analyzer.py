@@ -109,7 +109,8 @@ def _code_terms(word: str, stems: list[str]) -> Iterator[str]:
     whole = lowered.replace("::", ".")
     if parts and (len(parts) > 1 or "." in whole or "_" in whole):
         last = whole.rpartition(".")[2]
-        yield _stem(last.replace("_", "")) or last
+        if last not in _STOP:  # PyTorch has two parts
+            yield _stem(last.replace("_", "")) or last
         if last != whole and "." in whole:
             yield whole
     for part in parts:

@@ -21,6 +21,11 @@ def test_code_names_are_found_whole_and_in_parts():
     assert {"torch.cuda.floattensor", "floattensor", "cuda", "tensor"} <= set(found)
 
 
+def test_a_word_that_tells_nothing_is_left_out_however_it_is_written():
+    assert terms("PyTorch") == terms("pytorch") == []
+    assert terms("PyTorch Lightning") == terms("pytorch lightning")
+
+
 def test_a_concept_is_the_same_in_both_languages_and_scripts():
     concept = CONCEPT + "gpu_memory"
     assert concept in terms("the GPU memory")
