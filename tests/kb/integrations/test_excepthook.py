@@ -86,7 +86,7 @@ def test_of_a_distributed_run_the_first_rank_alone_prints_the_whole_answer(tmp_p
 
 
 def test_a_likely_answer_needs_torch_in_the_traceback(tmp_path):
-    words = "raise ValueError('batch norm expected more than 1 value per channel when training, the batch has one sample, drop_last')"
+    words = "raise ValueError('batch norm in training wants more values per channel, the last batch has one sample, drop_last')"
     assert "kb: " not in die(tmp_path, INSTALL, words)[2]
     path = tmp_path / "torch"
     path.mkdir()

@@ -485,9 +485,9 @@ def test_what_a_library_s_caller_raises_counts_where_the_library_is_among_the_fr
 
 
 @pytest.mark.parametrize("kind", ["list", "dict", "numpy.ndarray", "NoneType", "tuple"])
-def test_an_attribute_of_tensors_alone_is_exact_and_one_of_python_is_no_answer(published, kind):
+def test_an_attribute_of_tensors_alone_is_answered_and_one_of_python_is_not(published, kind):
     wording = "AttributeError: '{}' object has no attribute '{}'"
-    assert lookup(wording.format(kind, "unsqueeze"), index=published).matches[0].confidence == "exact"
+    assert lookup(wording.format(kind, "unsqueeze"), index=published).answered
     assert not lookup(wording.format(kind, "rsplit"), index=published).answered
 
 
@@ -537,17 +537,17 @@ def test_a_message_that_may_come_from_another_cause_has_the_nearest_entries_besi
     assert "leaf-variable-in-place" in [match.id for match in others]
 
 
-def test_a_message_that_the_rest_of_the_paste_speaks_against_is_no_answer(published):
+def test_a_message_that_the_rest_of_the_paste_speaks_against_is_much_less_sure(published):
     message = "RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"
     paste = (
         "I use DataParallel on two GPUs, with one GPU all is fine. Each GPU returns its loss and my code adds them.\n"
         "UserWarning: Was asked to gather along dimension 0, but all input tensors were scalars; will instead unsqueeze and return a vector.\n"
         f'Traceback (most recent call last):\n  File "train.py", line 88, in <module>\n    loss = loss + prior\n{message}'
     )
-    answer = lookup(paste, index=published)
-    assert not answer.answered
+    answer, alone = lookup(paste, index=published), lookup(message, index=published)
     assert {"broadcast-size-mismatch", "data-parallel-gather-scalars"} <= {match.id for match in answer.matches}
-    assert lookup(message, index=published).answered
+    assert alone.answered
+    assert answer.matches[0].score < alone.matches[0].score - 0.3
 
 
 def test_a_size_that_an_assert_prints_is_no_message_of_pytorchs():
