@@ -12,7 +12,6 @@ _INTERNAL = lazy_pattern(
 _TEST = lazy_pattern(
     r"(?:^|[/.])(?:tests?|testing[/.]_internal|examples?|benchmarks|conftest|__pycache__)(?:[/.]|$)|_test(?:\.py)?$|[/.]test_[^/.]*(?:\.py)?$"
 )
-_PRIVATE = lazy_pattern(r"\._(?!C\.)\w*\.")
 
 
 def is_internal(module: str) -> bool:
@@ -27,4 +26,4 @@ def is_test(module: str) -> bool:
 
 def is_private(module: str) -> bool:
     """Return whether a module is inside a private subpackage such as `torch._inductor`. The record leaves out its imports and the members of its classes."""
-    return bool(_PRIVATE.search(module))
+    return any(part.startswith("_") and part != "_C" for part in module.split(".")[1:-1])

@@ -344,6 +344,8 @@ def _version(item: ChangeDocument, text: str) -> Iterator[_Clue]:
 
 def _message_lines(text: str, template: str) -> str:
     """Return the lines of the paste that hold an error's message: those with two words of the template, or all that are in no frame."""
+    if "\n" not in text:
+        return text
     outside = _FRAME.sub("", text)
     words = set(_IDENTIFIER.findall(PLACEHOLDER.sub(" ", template)))
     lines = [line for line in outside.split("\n") if len(words & set(_IDENTIFIER.findall(line))) >= 2]

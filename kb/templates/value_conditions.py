@@ -77,6 +77,8 @@ def _evaluate(parsed: Any, values: Mapping[str, str]) -> Any:
 def _read(value: str) -> Any:
     """Return what a value says: a number, the bytes of an amount of memory, or its text in lower case."""
     text = value.strip("'\"` ").casefold()
+    if not text[:1].isdecimal() and not text.startswith("-"):
+        return text
     if _NUMBER.fullmatch(text):
         return float(text) if "." in text or "e" in text else int(text)
     if amount := _AMOUNT.fullmatch(text):

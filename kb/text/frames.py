@@ -82,6 +82,8 @@ def shows_traceback(text: str, start: int) -> bool:
 
 def traceback_files(text: str, error: ErrorSpan | None) -> list[str]:
     """Return the files of the innermost 200 frames of the error's traceback, outermost first; without an error, those of the text."""
+    if " in " not in text and ", line " not in text:
+        return []  # no frame is without one of them
     start, end = (_traceback_start(text, error.start), error.start) if error else (0, len(text))
     return [frame["file"] or frame["cell"] for frame in _FRAME.finditer(text, start, end)][-_MAX_FRAMES:]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from kb.startup.lazy_regex import lazy_pattern
 from kb.startup.named_tuple import NamedTuple
 
@@ -11,16 +9,16 @@ __all__ = ["NameQuestion", "read_name_error"]
 
 _NAME = r"[A-Za-z_]\w{0,80}+"
 _DOTTED = rf"{_NAME}(?>(?:\.{_NAME}){{0,12}})"
-_Q = r"['\"‘’`]"
+_Q = r"['\"`]"
 _PARTIAL = "partially initialized module"
-_FILE = r"(?: \((?:consider renaming ['\"])?(?P<file>unknown location|[^()'\"\n]{1,300}\.py)['\")])?"
+_FILE = lazy_pattern(r" \((?:consider renaming ['\"])?(?P<file>unknown location|[^()'\"\n]{1,300}\.py)['\")]")
 """What Python adds: the file that it read, from 3.13 on with the advice to rename it, `unknown location` for a folder without `__init__.py`."""
 _HOW = "(?:positional|keyword-only)"
 _LIMIT = r"(?:(?:from \d{1,3} to |at most |exactly )?(?P<limit>\d{1,3})|no)"
 _PATTERNS = (
-    ("name", "cannot import name", rf"cannot import name {_Q}?(?P<name>{_NAME}){_Q}?(?: from (?P<partial>{_PARTIAL} )?{_Q}(?P<owner>{_DOTTED}){_Q})?{_FILE}"),
+    ("name", "cannot import name", rf"cannot import name {_Q}?(?P<name>{_NAME}){_Q}?(?: from (?P<partial>{_PARTIAL} )?{_Q}(?P<owner>{_DOTTED}){_Q})?"),
     ("module", "No module named", rf"No module named {_Q}?(?P<name>{_DOTTED}){_Q}?(?P<flat>; {_Q}{_DOTTED}{_Q} is not a package)?"),
-    ("name", "module ", rf"(?P<partial>partially initialized )?module {_Q}(?P<owner>{_DOTTED}){_Q} has no attribute {_Q}(?P<name>{_NAME}){_Q}{_FILE}"),
+    ("name", "module ", rf"(?P<partial>partially initialized )?module {_Q}(?P<owner>{_DOTTED}){_Q} has no attribute {_Q}(?P<name>{_NAME}){_Q}"),
     ("name", "cannot access submodule", rf"cannot access submodule {_Q}(?P<name>{_NAME}){_Q} of module {_Q}(?P<owner>{_DOTTED}){_Q}(?P<partial>)"),
     ("member", "type object ", rf"type object {_Q}(?P<owner>{_DOTTED}){_Q} has no attribute {_Q}(?P<name>{_NAME}){_Q}"),
     ("member", " object has no attribute", rf"{_Q}(?P<owner>{_DOTTED}){_Q} object has no attribute {_Q}(?P<name>{_NAME}){_Q}"),
@@ -65,6 +63,7 @@ def read_name_error(error_type: str, message: str) -> NameQuestion | None:
         match = pattern.search(message)
         if match is not None:
             groups = match.groupdict()
+            file = _FILE.match(message, match.end()) if message.startswith(" (", match.end()) else None
             return NameQuestion(
                 kind,
                 _without_init(groups.get("owner") or ""),
@@ -72,7 +71,7 @@ def read_name_error(error_type: str, message: str) -> NameQuestion | None:
                 groups.get("partial") is not None,
                 int(groups.get("limit") or 0),
                 int(groups.get("given") or 0),
-                groups.get("file") or "",
+                file["file"] if file else "",
             )
     return None
 
@@ -87,4 +86,5 @@ _KINDS = {
 
 def _without_init(owner: str) -> str:
     """Return the class for `Class.__init__`, and nothing for the bare `__init__` that Python before 3.10 prints."""
-    return re.sub(r"(?:^|\.)(?:__init__|__new__)$", "", owner)
+    method = owner.rpartition(".")[2]
+    return owner[: -len(method)].rstrip(".") if method in ("__init__", "__new__") else owner

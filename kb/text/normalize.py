@@ -80,10 +80,11 @@ _PREFIX = lazy_pattern(
 )
 _PREFIX_STARTS = (
     *"[(0123456789-|│┃║╎>",
-    *("DEBUG", "INFO", "WARN", "ERROR", "CRITICAL", "FATAL", "E", "W", "I", "F0", "F1"),
-    *("rank", "node", "worker", "host", "torch"),
+    *("DEBUG", "INFO", "WARN", "ERROR", "CRITICAL", "FATAL", "F0", "F1"),
+    *(level + sign for level in "EWI" for sign in " \t:0123456789"),
+    *("rank", "node", "worker", "host"),
 )
-"""Beginnings without which a line has no prefix."""
+"""Beginnings without which a line has no prefix; torch's own logger and Docker Compose are told by a sign behind theirs."""
 
 _MAX_PREFIXES = 5
 _MAX_SERVICE = 66
@@ -168,11 +169,19 @@ def _fold(line: str) -> str:
     return line.replace("\r", " ")
 
 
+def _may_have_prefix(line: str) -> bool:
+    """Tell whether a line is worth the pattern of prefixes, which takes long to compile."""
+    bare = line.lstrip()
+    return (
+        bare.startswith(_PREFIX_STARTS) or " |" in line[:_MAX_SERVICE] or (bare.startswith("torch") and ": [" in bare)
+    )
+
+
 def _strip_prefixes(line: str) -> tuple[str, str]:
     """Return the rank or process in the prefixes that launchers and loggers put before a line, and the line without them."""
     process = ""
     for _ in range(_MAX_PREFIXES):
-        if not line.lstrip().startswith(_PREFIX_STARTS) and " |" not in line[:_MAX_SERVICE]:
+        if not _may_have_prefix(line):
             break
         prefix = _PREFIX.match(line)
         if not prefix:

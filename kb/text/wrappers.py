@@ -58,7 +58,6 @@ _REPORT = lazy_pattern(
 )
 _BEGINNINGS = ("Caught ", "exitcode", "background worker", "AppError")
 """Words without which that pattern does not match."""
-_INTERRUPT = lazy_pattern(r"KeyboardInterrupt|SystemExit")
 _MAX_MESSAGE = 2_000
 """Characters of a message that are searched for such words: on a line of many errors each message is as long as the rest of the line."""
 _MAX_EMBEDDED = 20
@@ -91,7 +90,7 @@ def reports_another(message: str) -> bool:
 
 def is_interrupt(error: ErrorSpan) -> bool:
     """Whether the program was stopped from outside, or by itself: there may be no error at all."""
-    return bool(_INTERRUPT.search(error.type))
+    return "KeyboardInterrupt" in error.type or "SystemExit" in error.type
 
 
 def embedded_errors(text: str) -> Iterator[ErrorSpan]:
