@@ -82,6 +82,7 @@ class TemplateIndex:
         self._offsets = lru_cache(_MAX_CACHED)(self._read_offsets)
         self._anchored = lru_cache(_MAX_CACHED)(self._read_anchored)
         self._record = lru_cache(_MAX_CACHED)(self._read_record)
+        self._weighed = lru_cache(_MAX_CACHED)(self._weigh)
 
     def find(self, tokens: Sequence[Token]) -> list[TemplateHit]:
         """Return every complete match, in the order of the text; where none begins, the beginning of a template if only one entry has such a template."""
@@ -100,7 +101,7 @@ class TemplateIndex:
             aligned = [TemplateHit(record, start, align(record.pieces, tokens, start)) for record in records]
             complete = [hit for hit in aligned if hit.alignment.whole]
             hits += complete or _unique_prefix(aligned)
-        return _without_shared_tails(hits)
+        return [hit._replace(template=self._weighed(hit.template)) for hit in _without_shared_tails(hits)]
 
     def _candidates(self, words: Sequence[str], at: int) -> Iterator[tuple[int, str]]:
         """Yield (start, template) for the anchors whose first word is the word at the index `at`."""
@@ -129,11 +130,12 @@ class TemplateIndex:
     def _read_record(self, template_id: str) -> TemplateRecord:
         slug, source, type_, pieces, is_tail, is_bare_type, ends = self._store.get("templates", template_id)
         pieces = tuple(Placeholder(*piece) if isinstance(piece, list) else piece for piece in pieces)
-        counts = [self._store.get("message_words", piece) or math.inf for piece in pieces if isinstance(piece, str)]
-        information = tuple(round(math.log(1 + self._entries / count), 1) for count in counts)
-        return TemplateRecord(
-            template_id, slug, source, type_, pieces, is_tail, is_bare_type, (ends[0], ends[1]), information
-        )
+        return TemplateRecord(template_id, slug, source, type_, pieces, is_tail, is_bare_type, (ends[0], ends[1]))
+
+    def _weigh(self, record: TemplateRecord) -> TemplateRecord:
+        """Return the record with the information of its words, which takes longer than the rest: few of the templates that are tried match."""
+        counts = [self._store.get("message_words", word) or math.inf for word in record.pieces if isinstance(word, str)]
+        return record._replace(information=tuple(round(math.log(1 + self._entries / count), 1) for count in counts))
 
 
 def count_messages(buffer: WriteBuffer, slug: str, messages: Sequence[str], step: int = 1) -> None:
