@@ -11,7 +11,7 @@ from kb.index.spelling import Speller
 from kb.search.reading import Reading
 from kb.startup.lazy_regex import lazy_pattern
 from kb.text.analyzer import called_functions, terms
-from kb.text.chinese import has_chinese
+from kb.text.scripts import has_han
 from kb.text.tracebacks import ErrorSpan
 
 TYPE_CHECKING = False
@@ -162,7 +162,7 @@ def _is_prose(line: str) -> bool:
     line = line[:_MAX_LINE]  # the patterns below take the square of the length of a run of spaces
     if _FRAME.match(line) or _LOG.search(line):
         return False
-    if has_chinese(line):
+    if has_han(line):
         return not line.lstrip().startswith("#")
     words = len(_PLAIN_WORD.findall(line))
     if _CODE.search(line) or _ends_like_code(line.rstrip()):

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
-from kb.text.chinese import concepts, cut, has_chinese, to_simplified
+from kb.text.chinese import concepts, cut, to_simplified
 from kb.text.lexer import lex
+from kb.text.scripts import has_han
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def terms(text: str) -> list[str]:
     for word in _WORD.findall(text):
         term_list += _code_terms(word, stems)
     term_list += _english_concepts(stems)
-    if has_chinese(text):
+    if has_han(text):
         simplified = to_simplified(text).lower()
         words = cut(simplified)
         term_list += words
@@ -163,8 +164,10 @@ def _english_wordings() -> dict[str, list[tuple[str, str]]]:
     wordings: dict[str, list[tuple[str, str]]] = {}
     for concept in concepts():
         for wording in concept.en:
-            if first := _PART.search(wording):
-                wordings.setdefault(first.group()[:2].lower(), []).append((wording, concept.name))
+            start = wording[:2]
+            if not (start.isalpha() and start.islower()):
+                start = _PART.findall(wording)[0][:2].lower()
+            wordings.setdefault(start, []).append((wording, concept.name))
     return wordings
 
 

@@ -13,16 +13,15 @@ import os
 from bisect import bisect_left
 from functools import cache
 
-from kb.startup.lazy_regex import lazy_pattern
 from kb.startup.light_import import light_import
 from kb.startup.named_tuple import NamedTuple
-from kb.text.scripts import HAN
+from kb.text.scripts import han_runs, has_han, is_han
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Concept", "concepts", "cut", "has_chinese", "to_simplified"]
+__all__ = ["Concept", "concepts", "cut", "to_simplified"]
 
 SYNONYMS = os.path.join(os.path.dirname(__file__), "data", "synonyms.txt")
 _FREQUENCY = 20_000
@@ -31,8 +30,6 @@ _FREQUENCY = 20_000
 _TOTAL = 60_101_967
 """The sum of the frequencies in jieba's dictionary. A test adds them up."""
 
-_HAN = lazy_pattern(f"[{HAN}]")
-_HAN_RUN = lazy_pattern(f"[{HAN}]++")
 _STOP_WORDS = frozenset(
     (
         "的 了 是 在 我 我们 你 您 他 她 它 们 咱 就 都 也 还 又 和 与 及 或 或者 但 但是 而 而且 把 被 让 给 对 "
@@ -66,18 +63,9 @@ class Concept(NamedTuple):
 @cache
 def concepts() -> tuple[Concept, ...]:
     """Return the concepts of `kb/text/data/synonyms.txt`. The head of that file explains its format."""
-    concepts_read = []
     with open(SYNONYMS, encoding="utf-8") as file:
-        for line in file:
-            if line.strip() and not line.startswith("#"):
-                name, en, zh = (part.strip() for part in line.split(";"))
-                concepts_read.append(Concept(name, _wordings(en), _wordings(zh.lower())))
-    return tuple(concepts_read)
-
-
-def has_chinese(text: str) -> bool:
-    """Whether the text has a Chinese character."""
-    return not text.isascii() and bool(_HAN.search(text))
+        rows = [line.split("; ") for line in file.read().splitlines() if line[:1] not in ("", "#")]
+    return tuple(Concept(name, tuple(en.split(", ")), tuple(zh.lower().split(", "))) for name, en, zh in rows)
 
 
 def to_simplified(text: str) -> str:
@@ -85,26 +73,22 @@ def to_simplified(text: str) -> str:
 
     Simplified text is returned unchanged, because the conversion would mistake some of its words.
     """
-    if not has_chinese(text) or _traditional().isdisjoint(text):
+    if not has_han(text) or _traditional().isdisjoint(text):
         return text
     return str(_converter().convert(text))
 
 
 def cut(text: str) -> list[str]:
     """Return the Chinese words of simplified text in order, each followed by the shorter words inside it, without stop words."""
-    if not has_chinese(text):
+    if not has_han(text):
         return []  # importing jieba takes 0.02 s
     tokenizer = _tokenizer()
     words: list[str] = []
-    for run in _HAN_RUN.findall(text):
+    for run in han_runs(text):
         for character in run:
             _learn(character)
         words += (word for word in tokenizer.cut_for_search(run) if word not in _STOP_WORDS)
     return words
-
-
-def _wordings(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 @cache
@@ -131,7 +115,7 @@ def _learn(character: str) -> None:
 def _field_words() -> dict[str, list[str]]:
     """Return the field's own Chinese words by their first characters."""
     words: dict[str, list[str]] = {}
-    for word in dict.fromkeys(word for concept in concepts() for word in concept.zh if _HAN_RUN.fullmatch(word)):
+    for word in dict.fromkeys(word for concept in concepts() for word in concept.zh if all(map(is_han, word))):
         words.setdefault(word[0], []).append(word)
     return words
 

@@ -7,10 +7,11 @@ varies between readers of the same message (a number, size, dtype, device, path 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from kb.startup.lazy_regex import lazy_pattern
 from kb.startup.named_tuple import NamedTuple
-from kb.text.scripts import CJK
+from kb.text.scripts import is_cjk
 
 __all__ = ["Token", "lex", "lower", "numbers"]
 
@@ -34,7 +35,7 @@ class Token(NamedTuple):
 # Every repetition is possessive, atomic or of bounded length, so that no input can make the scan backtrack. A repeated group is atomic, `(?>(?:…)*)`, and not
 # possessive, `(?:…)*+`: Python before 3.11.5 keeps what a possessive group read before it failed (python/cpython#106052).
 _INTS = r"-?+(?:\d++|\*)(?>(?:\s*+[,x]\s*+-?+(?:\d++|\*))*),?+\s*+"
-_ASCII = (
+_SCAN = lazy_pattern(
     rf"(?P<shape>(?:(?P<bracket>\[)|\((?!\s*+\)))\s*+(?>(?:{_INTS})?)(?(bracket)\]|\)))"
     rf"|(?P<drive>[a-z]:[\\/][^\s'\"<>|*?;,()]{{1,400}}+)"
     rf"|(?P<word>[a-z_]\w*+(?>(?:(?:\.|::)\w++)*)(?>(?:[\\/](?:[\w+-][\w.+-]*+|\.\.))*))"
@@ -43,6 +44,8 @@ _ASCII = (
     r"|(?P<num>(?:(?<![\w.)\]])[-+])?\d++(?>(?:\.\d++)?)(?>(?:e[-+]?+\d++)?))"
     r"|(?P<path>~?+(?>(?:/[\w.@+~%-]{1,200}+){2,40}))"
     r"|(?P<repr><(?:class|function|module|method|bound method|built-in \w{1,40}+)\s[^<>\n]{1,300}+>)"
+    r"|(?P<foreign>[^\x00-\x7f]++)",
+    re.ASCII,
 )
 _TORCH_SIZE = lazy_pattern(rf"(?P<shape>torch\.size\(\s*+\[(?>(?:\s*+{_INTS})?)\]\s*+\))", re.ASCII)
 _C_TYPES = frozenset(("unsigned", "signed", "long", "short"))
@@ -55,11 +58,6 @@ _LONGER_NUMBER = lazy_pattern(
     r"|(?P<key>(?<![\w.])\d++(?>(?:\.\d++)*)\.[a-z_]\w*+(?>(?:\.\w++)*))",
     re.ASCII,
 )
-_SCAN_ASCII = lazy_pattern(_ASCII, re.ASCII)
-_SCAN = lazy_pattern(
-    _ASCII + rf"|(?P<cjk>[{CJK}]++)|(?P<letters>[^\x00-\x7f\u3000-\u303f\uff00-\uff65]++)",
-    re.ASCII,
-)
 _DTYPES = frozenset(
     "float double half long int short char byte bool bfloat16 float16 float32 float64 complex64 "
     "complex128 uint8 uint16 uint32 uint64 int8 int16 int32 int64 complexfloat complexdouble complexhalf __int64".split()
@@ -70,7 +68,7 @@ _SUFFIXES = frozenset(
     "py pyc cpp cc cu cuh h hpp so dll dylib pt pth pkl pickle ckpt safetensors npy npz bin tar zip onnx "
     "json yaml txt csv".split()
 )
-_RENAMED = {"drive": "path", "by": "shape", "key": "word", "letters": "word"}
+_RENAMED = {"drive": "path", "by": "shape", "key": "word"}
 _PIECE = lazy_pattern(r"[^\\/]++")
 _INDEX = lazy_pattern(r":\d++")
 _QUOTED_IN_REPR = lazy_pattern(r"'([^']*+)'")
@@ -89,9 +87,8 @@ def lex(text: str) -> list[Token]:
     """Return the tokens of `text` in order; `start` is an offset into it."""
     lowered = lower(text)
     tokens: list[Token] = []
-    search = (_SCAN_ASCII if lowered.isascii() else _SCAN).search
     end = 0
-    while match := search(lowered, end):
+    while match := _SCAN.search(lowered, end):
         start, end = match.span()
         kind = match.lastgroup or "word"
         if longer := _longer_match(lowered, kind, start, end):
@@ -112,12 +109,29 @@ def lex(text: str) -> list[Token]:
         elif kind == "repr":
             quoted = _QUOTED_IN_REPR.search(folded)
             folded, kind = quoted.group(1) if quoted else folded.strip("<>").split()[-1], "word"
-        elif kind == "letters" and not any(map(str.isalpha, folded)):
+        elif kind == "foreign":
+            tokens += _foreign(lowered, text, start, end)
             continue
         else:
             kind = _RENAMED.get(kind, kind)
         tokens.append(Token(folded, kind, start, text[start:end]))
     return tokens
+
+
+def _foreign(lowered: str, text: str, start: int, end: int) -> Iterator[Token]:
+    """Yield the tokens of a run beyond ASCII: words of scripts without spaces, and other words. Their punctuation and full-width forms separate them."""
+    while start < end:
+        is_cjk_word = is_cjk(lowered[start])
+        last = start
+        while last < end and (is_cjk(lowered[last]) if is_cjk_word else not _separates(lowered[last])):
+            last += 1
+        if is_cjk_word or any(map(str.isalpha, lowered[start:last])):
+            yield Token(lowered[start:last], "cjk" if is_cjk_word else "word", start, text[start:last])
+        start = max(last, start + 1)
+
+
+def _separates(character: str) -> bool:
+    return "\u3000" <= character <= "\u303f" or "\uff00" <= character <= "\uff65"
 
 
 def _longer_match(lowered: str, kind: str, start: int, end: int) -> re.Match[str] | None:

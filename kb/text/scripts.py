@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
+from itertools import groupby, islice
+
 from kb.startup.lazy_regex import lazy_pattern
 
-__all__ = ["CJK", "HAN", "columns", "is_chinese", "is_han"]
+__all__ = ["HAN", "columns", "han_runs", "has_han", "is_chinese", "is_cjk", "is_han"]
 
 HAN = "\u3400-\u9fff"
 """Chinese characters."""
 
-CJK = rf"\u3040-\u30ff{HAN}\uac00-\ud7af"
-"""Chinese characters, Japanese kana and Korean syllables: scripts that are written without spaces, or nearly so."""
+_FOREIGN = lazy_pattern(r"[^\W\x00-\x7f]++")
+"""Letters beyond ASCII. A class of all Chinese characters takes a hundred times as long to compile."""
 
 
-_TWO_HAN = lazy_pattern(f"[{HAN}][^{HAN}]*+[{HAN}]")
+def has_han(text: str, least: int = 1) -> bool:
+    """Whether the text has so many Chinese characters."""
+    if text.isascii():
+        return False
+    characters = (character for letters in _FOREIGN.finditer(text) for character in letters[0] if is_han(character))
+    return next(islice(characters, least - 1, None), "") != ""
 
 
 def is_chinese(text: str) -> bool:
     """Whether the text has at least two Chinese characters."""
-    return not text.isascii() and bool(_TWO_HAN.search(text))
+    return has_han(text, 2)
+
+
+def han_runs(text: str) -> list[str]:
+    """Return the runs of Chinese characters in the text."""
+    return ["".join(run) for is_run, run in groupby(text, is_han) if is_run]
 
 
 def is_han(character: str) -> bool:
     """Whether the character is a Chinese one."""
     return HAN[0] <= character <= HAN[-1]
+
+
+def is_cjk(character: str) -> bool:
+    """Whether the character is a Chinese one, Japanese kana or a Korean syllable: scripts that are written without spaces, or nearly so."""
+    return is_han(character) or "\u3040" <= character <= "\u30ff" or "\uac00" <= character <= "\ud7af"
 
 
 def columns(text: str) -> int:

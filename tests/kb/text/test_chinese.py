@@ -79,7 +79,8 @@ def test_jieba_is_imported_without_a_look_at_every_package(tmp_path):
 def test_the_terms_file_names_each_concept_once_and_in_both_languages():
     names = [concept.name for concept in concepts()]
     assert len(names) == len(set(names))
-    assert all(concept.en and concept.zh for concept in concepts())
+    wordings = [wording for concept in concepts() for wording in (*concept.en, *concept.zh)]
+    assert all(wording and wording == wording.strip() and ";" not in wording for wording in wordings)
 
 
 def test_every_english_wording_is_found():
