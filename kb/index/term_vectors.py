@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 
 from kb.index.storage import Store, WriteBuffer
@@ -19,11 +19,11 @@ __all__ = [
     "TABLES",
     "EntryTerms",
     "Phrase",
-    "Phrases",
     "TermVectors",
     "count_terms",
     "entry_terms",
     "entry_texts",
+    "phrase_norm",
 ]
 
 TABLES = ("document_frequency",)
@@ -72,31 +72,17 @@ class Phrase:
     def norm(self) -> float:
         """The sum of the squared information of a message's words; of a title or alias the length of that vector."""
         squared = sum(self._idf(term) ** 2 for term in self.terms)
-        return squared if self.field == "message" else math.sqrt(_NORM_OFFSET + squared)
+        return squared if self.field == "message" else phrase_norm(squared)
+
+    def overlap(self, weights: Mapping[str, float]) -> float:
+        """Return the summed weights of its terms, divided by its norm."""
+        shared = [weights[term] for term in self.terms if term in weights]
+        return sum(shared) / (self.norm or 1.0) if shared else 0.0
 
 
-class Phrases:
-    """The titles, aliases and messages of an entry, with an inverted index of their terms."""
-
-    def __init__(self, phrases: Sequence[Phrase]) -> None:
-        self.phrases = phrases
-        self._containing: dict[str, list[int]] = {}
-        for number, phrase in enumerate(phrases):
-            for term in phrase.terms:
-                self._containing.setdefault(term, []).append(number)
-
-    def sums(self, weights: Mapping[str, float]) -> list[float]:
-        """Return for each phrase the summed weights of its terms."""
-        sums = [0.0] * len(self.phrases)
-        for term, weight in weights.items():
-            for number in self._containing.get(term, ()):
-                sums[number] += weight
-        return sums
-
-    def overlaps(self, weights: Mapping[str, float]) -> list[float]:
-        """Return for each phrase the summed weights of its terms, divided by its norm."""
-        sums = zip(self.sums(weights), self.phrases, strict=True)
-        return [total / (phrase.norm or 1.0) if total else 0.0 for total, phrase in sums]
+def phrase_norm(squared: float) -> float:
+    """Return the norm of a title or alias from the sum of the squared information of its terms, or a lower bound from that of some of them."""
+    return math.sqrt(_NORM_OFFSET + squared)
 
 
 class TermVectors:
@@ -121,7 +107,7 @@ class TermVectors:
         """Return the weighted terms of an entry."""
         return self._entry(slug)[0]
 
-    def phrases(self, slug: str) -> Phrases:
+    def phrases(self, slug: str) -> list[Phrase]:
         """Return the titles, aliases and messages of an entry."""
         return self._entry(slug)[1]
 
@@ -129,10 +115,10 @@ class TermVectors:
         count = self.document_frequency(term)
         return math.log(1 + (self._size - count + 0.5) / (count + 0.5))
 
-    def _read_entry(self, slug: str) -> tuple[dict[str, float], Phrases]:
+    def _read_entry(self, slug: str) -> tuple[dict[str, float], list[Phrase]]:
         vector, rows = self._store.get("entry_terms", slug)
         idf = {"message": self.message_idf}
-        return vector, Phrases([Phrase(field, terms, idf.get(field, self.idf)) for field, terms in rows])
+        return vector, [Phrase(field, terms, idf.get(field, self.idf)) for field, terms in rows]
 
 
 def entry_texts(entry: Entry) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from kb.index.reader import Index
-from kb.index.term_vectors import SATURATION, Phrase
+from kb.index.term_vectors import SATURATION, phrase_norm
 from kb.search.calibration import Linear, WordsModel, model
 from kb.search.message_matching import MessageMatch
 from kb.search.query import Query
@@ -65,7 +65,8 @@ def rank_ties(index: Index, query: Query, ties: Sequence[MessageMatch]) -> list[
         shared = sum(
             weight * vector[term] / (vector[term] + SATURATION) for term, weight in importance.items() if term in vector
         )
-        return shared + PHRASE_WEIGHT * max(index.vectors.phrases(slug).overlaps(importance), default=0.0)
+        overlaps = (phrase.overlap(importance) for phrase in index.vectors.phrases(slug))
+        return shared + PHRASE_WEIGHT * max(overlaps, default=0.0)
 
     return sorted(ties, key=lambda match: (-round(similarity(match.slug), 9), -popularity.get(match.slug, 0)))
 
@@ -77,7 +78,9 @@ class _Comparison:
         self._index, self._vectors = index, index.vectors
         self._has_errors = bool(reading.errors) or not _ERRORS.isdisjoint(query.importance)
         self._importance = query.importance
-        self._squared = {term: weight * index.vectors.idf(term) for term, weight in query.importance.items()}
+        idf = {term: index.vectors.idf(term) for term in query.importance}
+        self._squared = {term: weight * idf[term] for term, weight in query.importance.items()}
+        self._information = {term: idf[term] ** 2 for term in idf}
         self._by_importance = sorted(query.importance, key=lambda term: -query.importance[term])
         self._embedded = query.embedded
         self._length = math.hypot(*query.importance.values())
@@ -88,23 +91,7 @@ class _Comparison:
         self._message_total = sum(self._message.values())
 
     def features(self, slug: str, bm25: float, nearness: float | None) -> Features:
-        phrases = self._vectors.phrases(slug)
-        message = coverage = product = 0.0
-        sums = zip(
-            phrases.phrases,
-            phrases.sums(self._importance),
-            phrases.sums(self._squared),
-            phrases.sums(self._message),
-            strict=True,
-        )
-        for phrase, covered, squared, common in sums:
-            if phrase.field != "message":
-                if covered:
-                    norm = phrase.norm or 1.0
-                    coverage = max(coverage, covered / norm)
-                    product = max(product, squared / norm)
-            elif common:
-                message = max(message, _message_similarity(common, self._message_total, phrase))
+        message, (coverage, product) = self._messages(slug), self._titles_and_aliases(slug)
         vector = self._vectors.vector(slug)
         shared = [term for term in self._by_importance if term in vector]
         return Features(
@@ -123,7 +110,35 @@ class _Comparison:
             self._has_errors,
         )
 
+    def _messages(self, slug: str) -> float:
+        """Return the highest similarity of the error and a message of the entry."""
+        best = 0.0
+        for phrase in self._vectors.phrases(slug):
+            if phrase.field == "message":
+                common = sum([self._message[word] for word in phrase.terms if word in self._message])
+                if common and self._of_message(common, common) > best:  # the norm is at least what both have
+                    best = max(best, self._of_message(common, phrase.norm))
+        return best
 
-def _message_similarity(common: float, total: float, message: Phrase) -> float:
-    """Return the share of an entry's message that the error contains, by squared information; what the error says beyond it counts a little."""
-    return common / (message.norm + EXCESS_WEIGHT * (total - common) or 1.0)
+    def _of_message(self, common: float, norm: float) -> float:
+        """Return the share of an entry's message that the error contains, by squared information; what the error says beyond it counts a little."""
+        return common / (norm + EXCESS_WEIGHT * (self._message_total - common) or 1.0)
+
+    def _titles_and_aliases(self, slug: str) -> tuple[float, float]:
+        """Return the highest coverage of a title or alias by the query, and the highest product of both vectors, in which the query is not normalized.
+
+        A norm takes as many reads as a phrase has terms, so it is asked for only where its lower bound does not rule the phrase out.
+        """
+        shared = [
+            (sum([self._importance[term] for term in words]), phrase, words)
+            for phrase in self._vectors.phrases(slug)
+            if phrase.field != "message" and (words := [term for term in phrase.terms if term in self._importance])
+        ]
+        coverage = product = 0.0
+        for covered, phrase, words in sorted(shared, key=lambda row: -row[0]):
+            squared = sum([self._squared[term] for term in words])
+            least = phrase_norm(sum([self._information[term] for term in words]))
+            if covered / least > coverage or squared / least > product:
+                coverage = max(coverage, covered / phrase.norm)
+                product = max(product, squared / phrase.norm)
+        return coverage, product

@@ -5,7 +5,7 @@ import pytest
 from kb.index.manager import open_index
 from kb.index.spelling import TABLES, Speller, count_words
 from kb.index.storage import WriteBuffer
-from kb.index.term_vectors import Phrase, Phrases
+from kb.index.term_vectors import Phrase
 from kb.text.analyzer import CONCEPT, as_written, message_terms, spellings, terms
 from tests.kb.entries_to_find import write_entry
 
@@ -116,8 +116,9 @@ def test_what_is_kept_of_earlier_queries_changes_no_answer(index):
 def test_of_a_phrase_counts_what_stands_in_the_paste():
     information = {"nan": 6**0.5, "loss": 0.0}.__getitem__
     fields = {"title": ["loss", "nan"], "message": [], "alias": ["nan"]}
-    phrases = Phrases([Phrase(field, words, information) for field, words in fields.items()])
-    assert phrases.overlaps({"nan": 3.0, "loss": 1.0, "other": 5.0}) == pytest.approx([1.0, 0.0, 0.75])
+    phrases = [Phrase(field, words, information) for field, words in fields.items()]
+    weights = {"nan": 3.0, "loss": 1.0, "other": 5.0}
+    assert [phrase.overlap(weights) for phrase in phrases] == pytest.approx([1.0, 0.0, 0.75])
 
 
 def test_a_query_is_never_parsed(index):
