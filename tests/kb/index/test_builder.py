@@ -104,8 +104,7 @@ def observed(index):
         "documents": [index.document(slug) for slug in slugs],
         "summaries": index.summaries(),
         "phrases": [
-            [(phrase.field, phrase.terms, phrase.norm) for phrase in index.vectors.phrases(slug)]
-            for slug in slugs
+            [(phrase.field, phrase.terms, phrase.norm) for phrase in index.vectors.phrases(slug)] for slug in slugs
         ],
         "vectors": [index.vectors.vector(slug) for slug in slugs],
         "corrected": [index.speller.correct(word) for word in ("gradint", "shufle", "datset", "gradeintt", "nobody")],
