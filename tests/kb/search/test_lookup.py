@@ -357,7 +357,7 @@ def test_the_part_of_a_long_line_that_matched_is_shown(index):
 @pytest.mark.parametrize(
     ("text", "whole"),
     [
-        ("ERROR: Failed building wheel for torch", "ERROR: Failed building wheel for torch-sparse"),
+        ("ERROR: Failed building wheel for mamba", "ERROR: Failed building wheel for mamba-ssm"),
         ("our engine does not work", "ValueError: Prefix tuning does not work with gradient checkpointing."),
     ],
 )
