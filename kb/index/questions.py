@@ -1,4 +1,4 @@
-"""The titles and aliases of entries as whole questions: who types one of them, word for word, has said which entry is meant."""
+"""The titles and aliases of entries as whole questions: who types one of them, with or without words that say nothing, has said which entry is meant."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["TABLES", "count_questions", "find_question", "questions"]
 
 TABLES = ("questions",)
+
+_FILLERS = frozenset(
+    "a an the my your our i we you it is are was be do does did how can could should to in on at of for with please use using pytorch torch python".split()
+)
+"""Words by which two wordings of a question may differ: *save and load model pytorch*, *how do I save and load a model*. Negations are none of them."""
 
 _MAX_TOKENS = 60
 """The number of tokens beyond which a text is no title or alias."""
@@ -41,4 +46,5 @@ def find_question(store: Store, tokens: Sequence[Token]) -> str:
 
 
 def _key(tokens: Sequence[Token]) -> str:
-    return " ".join(token.text for token in tokens)
+    words = [token.text for token in tokens]
+    return " ".join([word for word in words if word not in _FILLERS] or words)
