@@ -21,6 +21,8 @@ _FILLERS = frozenset(
 )
 """Words by which two wordings of a question may differ: *save and load model pytorch*, *how do I save and load a model*. Negations are none of them."""
 
+_CHINESE_FILLERS = ("请问", "怎么样", "怎么", "怎样", "如何", "的", "了", "吗", "呢")
+
 _MAX_TOKENS = 60
 """The number of tokens beyond which a text is no title or alias."""
 
@@ -46,5 +48,15 @@ def find_question(store: Store, tokens: Sequence[Token]) -> str:
 
 
 def _key(tokens: Sequence[Token]) -> str:
-    words = [token.text for token in tokens]
-    return " ".join([word for word in words if word not in _FILLERS] or words)
+    words = [_without_fillers(token) for token in tokens]
+    return " ".join(filter(None, words)) or " ".join(token.text for token in tokens)
+
+
+def _without_fillers(token: Token) -> str:
+    """Return the word without what says nothing; a run of Chinese is one word."""
+    word = token.text
+    if token.type != "cjk":
+        return "" if word in _FILLERS else word
+    for filler in _CHINESE_FILLERS:
+        word = word.replace(filler, "")
+    return word

@@ -18,4 +18,5 @@ def test_words_that_say_nothing_do_not_count_and_negations_do(tmp_path):
     write_entry(tmp_path / "entries", "first", alias_en="how to save a model in PyTorch", alias_zh="怎么保存模型")
     index = open_index([tmp_path / "entries"], cache=tmp_path / "cache")
     assert index.asked(lex("save model pytorch")) == index.asked(lex("How do I save my model?")) == "first"
+    assert index.asked(lex("如何保存模型？")) == index.asked(lex("pytorch 保存模型")) == "first"
     assert index.asked(lex("do not save the model")) == index.asked(lex("how do I")) == ""
