@@ -1,10 +1,14 @@
-"""The titles and aliases of entries as whole questions: who types one of them, with or without words that say nothing, has said which entry is meant."""
+"""Texts that, typed as a whole, say which entry is meant: titles and aliases, with or without words that say nothing, and messages without their values.
+
+Who searches for a message often takes out what is his own: *The size of tensor a must match the size of tensor b at non-singleton dimension*.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from kb.index.storage import Store, WriteBuffer
+from kb.startup.lazy_regex import lazy_pattern
 from kb.text.lexer import Token, lex
 from kb.text.normalize import normalize
 
@@ -23,16 +27,28 @@ _FILLERS = frozenset(
 
 _CHINESE_FILLERS = ("请问", "怎么样", "怎么", "怎样", "如何", "的", "了", "吗", "呢")
 
+_VALUE = lazy_pattern(r"['\"`(\[]?\{[^{}]*\}['\"`)\]]?")
+"""A placeholder of a message with its quotes or brackets."""
+
+_MIN_MESSAGE = 5
+"""The number of tokens that a message without its values has at least: fewer may say anything."""
+
 _MAX_TOKENS = 60
 """The number of tokens beyond which a text is no title or alias."""
 
 
 def questions(entry: Entry) -> list[str]:
-    """Return the keys of an entry's titles and aliases."""
+    """Return the keys of an entry's titles, aliases and messages."""
     from kb.index.term_vectors import entry_texts
 
     texts = [text for field, text in entry_texts(entry) if field in ("title", "alias")]
-    return sorted({_key(lex(normalize(text).text)) for text in texts})
+    keys = {_key(lex(normalize(text).text)) for text in texts}
+    for message in entry.messages:
+        if not message.is_generic and not message.files and _VALUE.search(message.text):
+            whole = lex(_VALUE.sub(" ", message.text))
+            body = lex(_VALUE.sub(" ", message.text.partition(": ")[2]))
+            keys.update(_key(tokens) for tokens in (whole, body) if len(tokens) >= _MIN_MESSAGE)
+    return sorted(keys)
 
 
 def count_questions(buffer: WriteBuffer, slug: str, keys: Iterable[str], step: int = 1) -> None:
