@@ -11,6 +11,7 @@ from kb.index.storage import Store, WriteBuffer
 from kb.startup.lazy_regex import lazy_pattern
 from kb.text.lexer import Token, lex
 from kb.text.normalize import normalize
+from kb.text.scripts import columns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,11 +22,30 @@ __all__ = ["TABLES", "count_questions", "find_question", "questions"]
 TABLES = ("questions",)
 
 _FILLERS = frozenset(
-    "a an the my your our i we you it is are was be do does did how can could should to in on at of for with please use using pytorch torch python".split()
+    (
+        "a an the my your our i we you it is are was be do does did how can could should to in on at of for with "
+        "please use using get getting fix solve error issue problem pytorch torch python"
+    ).split()
 )
 """Words by which two wordings of a question may differ: *save and load model pytorch*, *how do I save and load a model*. Negations are none of them."""
 
-_CHINESE_FILLERS = ("请问", "怎么样", "怎么", "怎样", "如何", "的", "了", "吗", "呢")
+_CHINESE_FILLERS = (
+    "请问",
+    "怎么样",
+    "怎么办",
+    "怎么解决",
+    "如何解决",
+    "怎么",
+    "怎样",
+    "如何",
+    "报错",
+    "的",
+    "了",
+    "吗",
+    "呢",
+)
+_MIN_LENGTH = 8
+"""The number of characters that are left without fillers at least, a Chinese one counting as two: `gpu` alone asks nothing."""
 
 _VALUE = lazy_pattern(r"['\"`(\[]?\{[^{}]*\}['\"`)\]]?")
 """A placeholder of a message with its quotes or brackets."""
@@ -64,8 +84,10 @@ def find_question(store: Store, tokens: Sequence[Token]) -> str:
 
 
 def _key(tokens: Sequence[Token]) -> str:
-    words = [_without_fillers(token) for token in tokens]
-    return " ".join(filter(None, words)) or " ".join(token.text for token in tokens)
+    words = list(filter(None, map(_without_fillers, tokens)))
+    if sum(map(columns, words)) < _MIN_LENGTH:
+        words = [token.text for token in tokens]
+    return " ".join(words)
 
 
 def _without_fillers(token: Token) -> str:
