@@ -54,7 +54,7 @@ _MIN_MESSAGE = 5
 """The number of tokens that a message without its values has at least: fewer may say anything."""
 
 _MAX_TOKENS = 60
-"""The number of tokens beyond which a text is no title or alias."""
+"""The number of tokens beyond which a text is none of these."""
 
 
 def questions(entry: Entry) -> list[str]:
@@ -78,7 +78,7 @@ def count_questions(buffer: WriteBuffer, slug: str, keys: Iterable[str], step: i
 
 
 def find_question(store: Store, tokens: Sequence[Token]) -> str:
-    """Return the slug of the one entry of which the whole text is a title or alias, or the empty string."""
+    """Return the slug of the one entry of which the whole text is a title, an alias or a message without its values, or the empty string."""
     slugs = list(store.get("questions", _key(tokens)) or ()) if 0 < len(tokens) <= _MAX_TOKENS else []
     return slugs[0] if len(slugs) == 1 else ""
 
