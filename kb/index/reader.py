@@ -111,7 +111,7 @@ class Index:
         return self.manifest == manifest.encode("utf-8", "replace").decode("utf-8")
 
     def asked(self, tokens: Sequence[Token]) -> str:
-        """Return the slug of the one entry that has the whole text as a title or alias, or the empty string."""
+        """Return the slug of the one entry of which the whole text is a title, an alias or a message without its values, or the empty string."""
         from kb.index.questions import find_question
 
         return find_question(self.store, tokens)

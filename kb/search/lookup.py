@@ -149,8 +149,8 @@ def _with_candidates(
 ) -> list[Match]:
     """Return the matches and what the words of the paste find besides, answers before what is only related.
 
-    A paste that is, as a whole, a title, an alias or a message without its values is answered by the entry `asked`. What words find is no answer where a message has `settled`
-    what the error is, however doubtful its cause; then no model of sentences is asked, which would take most of the time.
+    A paste that is, as a whole, a title, an alias or a message without its values is answered by the entry `asked`. What words find is no answer
+    where a message has `settled` what the error is, however doubtful its cause; then no model of sentences is asked, which would take most of the time.
     """
     from kb.search.ranking import compare_entries, rank, words_model
     from kb.search.signals import answer_signals, is_foreign, lacks_message
