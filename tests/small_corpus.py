@@ -104,10 +104,21 @@ def write(folder: Path) -> Path:
         "data",
         kind="warning",
         title=("The loader warns about its seed", "加载器对随机种子发出警告"),
-        messages=["UserWarning: the seed {seed:int} of this loader is not what you think"],
+        messages=[
+            "UserWarning: the seed {seed:int} of this loader is not what you think",
+            {"text": "UserWarning: the workers of this loader share a seed", "cause": 2},
+        ],
         tags=["dataloader"],
         aliases=("seed of the loader is odd", "加载器种子很奇怪"),
-        cases=[_programs(9)],
+        items=[
+            Item(("The seed is odd", "种子很奇怪"), ("choose another one.", "换一个。"), ["plain"]),
+            Item(
+                ("The workers share a seed", "各个 worker 用同一个种子"),
+                ("pass a `generator`.", "传一个 `generator`。"),
+                ["shared"],
+            ),
+        ],
+        cases=[_programs(9), _programs(10, "shared")],
     )
     _write(
         entries,

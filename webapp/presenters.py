@@ -16,6 +16,7 @@ from kb.corpus.collection import origin
 from kb.corpus.entry import Case, ChangeItem, Check, Entry
 from kb.corpus.ledger import Record
 from kb.documents.remedy import comparable, without_asserts
+from kb.render.entry_text import short_cause
 from kb.render.prose import sentence
 from kb.search.cause_choice import CauseChoice
 from kb.text.languages import Lang
@@ -116,6 +117,7 @@ class ChangeView(NamedTuple):
 class EntryView(NamedTuple):
     """An entry in one language. Its causes are the commonest first, but one that fits what was pasted before all others.
 
+    `leading` is the cause and the change that are said first in place of the answer, or None; the cause may be empty.
     `related` are (slug, title), `documentation` (label, address), `other_cases` those that no cause names. `releases` are those of torch on which
     its cases ran, oldest first.
     """
@@ -127,6 +129,7 @@ class EntryView(NamedTuple):
     title: str
     heading: str
     answer: Markup
+    leading: tuple[Markup, Markup] | None
     summary: str
     causes: list[CauseView]
     other_cases: list[CaseView]
@@ -156,8 +159,10 @@ def placeholders(template: str) -> Markup:
     )
 
 
-def view_entry(snapshot: Snapshot, entry: Entry, lang: Lang, choice: CauseChoice | None = None) -> EntryView:
-    """Return the view of an entry in that language. `choice` is the cause that is shown at first, by default the first one."""
+def view_entry(
+    snapshot: Snapshot, entry: Entry, lang: Lang, choice: CauseChoice | None = None, *, leads: bool = False
+) -> EntryView:
+    """Return the view of an entry in that language. `choice` is the cause that is shown at first, by default the first one; its change may lead."""
     choice = choice or CauseChoice(0, "")
     guidance = entry.guidance[lang]
     answer = render_inline(entry.answer[lang])
@@ -172,6 +177,9 @@ def view_entry(snapshot: Snapshot, entry: Entry, lang: Lang, choice: CauseChoice
         title=entry.title[lang],
         heading=message_title(entry, lang),
         answer=answer,
+        leading=(render_inline(short_cause(guidance.items[choice.item].cause)), causes[choice.item].change)
+        if leads
+        else None,
         summary=answer.striptags(),
         causes=sorted(causes, key=lambda cause: not cause.chosen),
         other_cases=[view_case(snapshot, case) for case in entry.cases if case.name not in named],

@@ -86,15 +86,17 @@ def _short(crash: CrashAnswer | None) -> list[str]:
     """Return the answer in a few lines: the title, what to do, which operand does not fit, and how to read on. An entry is told once."""
     if crash is None:
         return []
-    answer, document, _, context = crash
+    answer, document, text, context = crash
     if document is None or not answer.matches[0].evidence.is_whole or told(document["id"]):
         return []
     from kb.render.answer_text import short_lines
     from kb.render.context_text import entry_mismatch
-    from kb.render.prose import plain
+    from kb.render.entry_text import advice
     from kb.render.terminal import Style, wrap
+    from kb.search.cause_choice import fitting_cause
 
     lines = short_lines(answer, 88, Style(plain=True), lead="kb: ")
     mismatch = entry_mismatch(document, context)
-    advice = [plain(document["answer"][answer.lang]), *([mismatch.sentence[answer.lang]] if mismatch else [])]
-    return [*lines[:-1], *(line for text in advice for line in wrap(text, 88)), lines[-1]]
+    said = [advice(document, fitting_cause(answer, document, text), answer.lang)]
+    said += [mismatch.sentence[answer.lang]] if mismatch else []
+    return [*lines[:-1], *(line for sentence in said for line in wrap(sentence, 88)), lines[-1]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from kb.render.entry_text import advice
 from kb.render.own_line import own_line_change
-from kb.render.prose import plain
 from kb.render.strings import STRINGS
 from kb.search.answer import Answer
 from kb.search.cause_choice import fitting_cause
@@ -21,10 +21,11 @@ def annotation(answer: Answer, document: EntryDocument, text: str) -> tuple[str,
     """Return the file, the line, the title and the text of the answer's annotation; the file is relative to the current folder where it is in it."""
     words, first = STRINGS[answer.lang], answer.matches[0]
     frame = next((error.frame for error in answer.errors if error.frame), None)
-    lines = [plain(document["answer"][answer.lang])]
+    choice = fitting_cause(answer, document, text)
+    lines = [advice(document, choice, answer.lang)]
     if first.evidence.explain:
         lines.append(first.evidence.explain[answer.lang])
-    if change := own_line_change(answer, document, fitting_cause(answer, document, text)):
+    if change := own_line_change(answer, document, choice):
         lines += change.diff
     lines.append(words["more"].format(first.id))
     file, line = (_relative(frame.file), frame.line) if frame else ("", 0)

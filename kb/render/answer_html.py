@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from kb.render.context_text import entry_mismatch, operand_lines
-from kb.render.entry_text import badge, case_named
+from kb.render.entry_text import advice, badge, case_named
 from kb.render.own_line import OwnLine, own_line_change
 from kb.render.prose import blocks, plain, sentence
 from kb.render.strings import STRINGS
@@ -45,7 +45,7 @@ def answer_html(answer: Answer, document: EntryDocument, text: str, context: Cra
         f'<div class="kb-answer" lang="{"zh-Hans" if lang == "zh" else "en"}" style="{_BOX}">',
         f"<p><strong>{escape(first.title[lang])}</strong><br><small>kb: {escape(words[first.confidence])}, {_code(first.id)}</small></p>",
         f"<p>{escape(explain[lang])}</p>" if explain else "",
-        f'<p style="font-size: 1.15em">{with_code_spans(plain(document["answer"][lang]))}</p>',
+        f'<p style="font-size: 1.15em">{with_code_spans(advice(document, choice, lang))}</p>',
         *_own_line(own, lang),
         f"<p>{with_code_spans(mismatch.sentence[lang])}</p>" if mismatch else "",
         f"<p>{with_code_spans(operands[0])}</p><pre>{escape(chr(10).join(operands[1:]))}</pre>" if operands else "",

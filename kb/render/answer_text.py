@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 
 from kb.render.context_text import entry_mismatch, operand_lines
 from kb.render.declining import how_it_differs, what_was_read
-from kb.render.entry_text import badge, case_named, change_lines
+from kb.render.entry_text import advice, badge, case_named, change_lines
 from kb.render.line_budget import Part, clip, cut, share
 from kb.render.own_line import OwnLine, own_line_change
 from kb.render.prose import blocks, plain, sentence
 from kb.render.strings import STRINGS
 from kb.render.terminal import BOLD, CYAN, DIM, GREEN, YELLOW, Style, columns, paint, visible, wrap
 from kb.search.answer import Answer, Match
-from kb.search.cause_choice import CauseChoice, fitting_cause
+from kb.search.cause_choice import CauseChoice, fitting_cause, leads
 from kb.text.languages import Lang
 
 TYPE_CHECKING = False
@@ -134,7 +134,8 @@ def _parts(
     lang, words = answer.lang, STRINGS[answer.lang]
     case = case_named(document, choice.case) if choice.case else None
     items = document["items"][lang]
-    change = list(wrap(plain(sentence(items[choice.item]["change"])), limit, "     ")) if items else []
+    is_said = not items or leads(document, choice)
+    change = [] if is_said else list(wrap(plain(sentence(items[choice.item]["change"])), limit, "     "))
     labels = [_label(document, choice, at, lang, limit) for at in range(len(items))]
     if short_labels:
         labels = [label if at == choice.item else _one_line(label, limit) for at, label in enumerate(labels)]
@@ -153,7 +154,7 @@ def _parts(
     operands = operand_lines(context, mismatch, document["inspect"], lang)
     return {
         "head": Part(head, len(head)),
-        "answer": Part(list(wrap(plain(document["answer"][lang]), limit)), 2, 5),
+        "answer": Part(list(wrap(advice(document, choice, lang), limit)), 2, 5),
         "own": Part(_own_line(own, lang, limit), 3, 3),
         "equals": Part(equals, len(equals)),
         "more": Part([_more(document, lang, limit)], 1),

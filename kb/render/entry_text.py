@@ -7,13 +7,34 @@ from collections.abc import Iterator, Sequence
 from kb.render.prose import plain, prose_lines, sentence
 from kb.render.strings import STRINGS
 from kb.render.terminal import BOLD, DIM, GREEN, RED, YELLOW, Style, columns, paint, wrap
+from kb.search.cause_choice import CauseChoice, leads
+from kb.startup.lazy_regex import lazy_pattern
 from kb.text.languages import Lang
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.documents.shapes import CaseDocument, ChangeDocument, CheckDocument, EntryDocument
 
-__all__ = ["badge", "case_named", "change_lines", "entry_page"]
+__all__ = ["advice", "badge", "case_named", "change_lines", "entry_page", "short_cause"]
+
+_QUOTED_IN_BRACKETS = lazy_pattern(r" ?[(（](?=[^()（）]*`)(?:[^()（）`]|`[^`]*`)*[)）]")
+_WORDS = lazy_pattern(r"[A-Za-z]{3}|[^\x00-\u3000]{2}")
+"""What a cause has beside its quotations if it says something: `报` and *or* say nothing."""
+
+
+def advice(document: EntryDocument, choice: CauseChoice, lang: Lang) -> str:
+    """Return on one line what is said first: the chosen cause and its change where that leads, else the entry's answer."""
+    if not leads(document, choice):
+        return plain(document["answer"][lang])
+    item = document["items"][lang][choice.item]
+    cause = short_cause(item["cause"])
+    return plain(cause + STRINGS[lang]["colon"] + item["change"] if cause else sentence(item["change"]))
+
+
+def short_cause(cause: str) -> str:
+    """Return a cause without what it quotes in brackets; nothing where it says no more than what it quotes, which the reader has just pasted."""
+    cause = _QUOTED_IN_BRACKETS.sub("", cause)
+    return cause if _WORDS.search("".join(cause.split("`")[::2])) else ""
 
 
 def badge(program: CaseDocument | CheckDocument, lang: Lang) -> str:

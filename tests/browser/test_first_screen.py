@@ -98,9 +98,10 @@ def test_answer_and_first_change_begin_on_the_first_screen(browser, corpus, ship
 
 
 def _answer_and_first_change(page, *, in_words):
-    """Return the boxes of the answer and of the first change."""
-    shown = page.locator(".panel:visible .prose" if in_words else ".panel:visible .diff, .panel:visible .lead-on")
-    change = shown if shown.count() else page.locator(".panel:visible .prose")
+    """Return the boxes of the answer and of the first change, which in words is the answer itself where that is said of the cause that fits."""
+    shown = page.locator(".panel:visible .diff, .panel:visible .lead-on")
+    in_words = in_words or not shown.count()
+    change = page.locator("div.remedy, .panel:visible .prose") if in_words else shown
     return page.locator(".remedy").bounding_box(), change.first.bounding_box()
 
 

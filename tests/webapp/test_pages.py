@@ -90,6 +90,17 @@ def test_a_chosen_cause_says_why_and_the_first_one_claims_nothing(client, paste)
     assert 'class="fits"' not in client.post("/", data={"text": paste}).text
 
 
+def test_the_change_of_a_later_cause_that_fits_is_said_large_and_once(client):
+    page = client.post("/", data={"text": "UserWarning: the workers of this loader share a seed"}).text
+    assert checked(page) == ["2"]
+    assert (
+        '<div class="remedy"><p class="of">The workers share a seed</p><p>Pass a <code>generator</code>.</p></div>'
+        in page
+    )
+    assert page.count("Pass a <code>generator</code>.") == 1
+    assert '<p class="remedy">' in client.get("/e/loader-seed-warning?cause=2").text
+
+
 def test_the_asserts_that_prove_a_fix_are_no_part_of_the_change(client):
     page = client.get(f"/e/{SLUG}").text
     (added,) = set(re.findall(r'data-text="([^"]*)"', page))

@@ -52,7 +52,8 @@ def _share(response: Response) -> Response:
 @bp.route("/lookup", methods=["GET", "POST"])
 def lookup() -> Response:
     """Answer a text: `?text=` for a short one, JSON `{"text": …}` or plain text in the body of a POST."""
-    lang, limit = _lang(_query("lang")), _limit(_query("limit") or _DEFAULT_MATCHES)
+    lang, asked = _lang(_query("lang")), _query("limit")
+    limit = _DEFAULT_MATCHES if asked is None else _limit(asked)
     if request.method == "POST":
         body = _body()
         text, lang, limit = body.get("text"), _lang(body.get("lang", lang)), _limit(body.get("limit", limit))

@@ -20,8 +20,10 @@ from hypothesis import strategies as st
 
 from kb.cli import COMMANDS
 from kb.index.manager import open_index
+from kb.render.annotations import annotation
 from kb.render.answer_html import answer_html
 from kb.render.answer_text import answer_lines, unanswered_lines
+from kb.render.entry_text import short_cause
 from kb.render.prose import blocks, plain, prose_lines, sentence
 from kb.render.strings import STRINGS
 from kb.render.terminal import Style, columns, language, paint, wrap
@@ -199,6 +201,60 @@ def test_the_cause_that_fits_is_marked_and_says_why(entries):
     lines = answer_lines(answer, index.document("add-two"), text, 88, None, PLAIN)
     assert "  1. The sizes differ" in lines
     assert "> 2. You call `merge_heads` in `train.py` (your traceback goes through `merge_heads`)" in lines
+
+
+@pytest.mark.parametrize(
+    ("answer", "said_first"),
+    [
+        ("Give both tensors the same size.", "Heads are missing: split the input with `merge_heads(x)` first."),
+        ("Give both tensors the same size, for instance by `merge_heads(x)`.", ""),
+    ],
+    ids=["the answer speaks of another cause", "the answer has its code"],
+)
+def test_the_change_of_a_later_cause_that_fits_is_said_first_unless_the_answer_says_it(entries, answer, said_first):
+    entries.write(
+        answer=(answer, answer.replace("Give", "让")),
+        messages=["RuntimeError: the sizes differ", {"text": "RuntimeError: the heads are not merged", "cause": 2}],
+        items=[
+            Item(("The sizes differ", "尺寸不同"), names=["sizes"]),
+            Item(
+                ("Heads are missing (`not merged`)", "缺了头（报 `not merged`）"),
+                ("split the input with `merge_heads(x)` first.", "先用 `merge_heads(x)` 拆开输入。"),
+                names=["heads"],
+            ),
+        ],
+        cases=[Programs(), Programs("heads", fix="import torch\n\nassert torch.ones(3).sum() == 3\n")],
+    )
+    index = entries.index()
+    document = index.document("add-two")
+
+    def shown(text):
+        found = lookup(text, index=index)
+        lines = answer_lines(found, document, text, 88, None, PLAIN)
+        return lines, answer_html(found, document, text), annotation(found, document, text)[3]
+
+    lines, html, note = shown("RuntimeError: the heads are not merged")
+    expected = said_first or answer
+    assert lines[2] == expected
+    assert "\n".join(lines).count("plit the input") == 1
+    assert f'em">{expected.replace("`merge_heads(x)`", "<code>merge_heads(x)</code>")}</p>' in html
+    assert note.startswith(expected)
+    assert shown("RuntimeError: the sizes differ")[0][2] == answer
+
+
+@pytest.mark.parametrize(
+    ("cause", "short"),
+    [
+        ("The file is cut off (`EOFError: Ran out (of input)`, `bad key`)", "The file is cut off"),
+        ("A layer (`a.py` in the traceback) on one GPU", "A layer on one GPU"),
+        ("文件不完整（报 `Ran out of input`）", "文件不完整"),
+        ("You pass `tuple()` (since 2.0)", "You pass `tuple()` (since 2.0)"),
+        ("`must be Tensor`, or `has no attribute`", ""),
+        ("报 `must be Tensor`、`has no attribute`", ""),
+    ],
+)
+def test_a_cause_said_first_leaves_out_what_it_quotes(cause, short):
+    assert short_cause(cause) == short
 
 
 def test_a_symptom_tells_before_it_changes(index):
