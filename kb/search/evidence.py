@@ -59,13 +59,20 @@ def _values(reading: Reading, hit: TemplateHit) -> dict[str, str]:
 
 
 def _whole_path(value: str, text: str, begin: int, end: int) -> str:
-    """Return a path between `begin` and `end` in the text with what no token has, dots and words before its first slash or hyphen, and without a full stop."""
-    start = after = text.find(value, begin, end)
+    """Return a path between `begin` and `end` in the text with what its token lacks, without a full stop.
+
+    That is dots and words before its first slash or hyphen, and what follows the first folder of a short path such as `out/run`.
+    """
+    start = text.rfind(value, begin, end)
     if start < 0:
         return value
+    after = start + len(value)
     while start and text[start - 1].isascii() and (text[start - 1].isalnum() or text[start - 1] in "._-~"):
         start -= 1
-    return text[start : after + len(value)].rstrip(".")
+    if text[after : after + 1] in ("/", "\\"):
+        while after < len(text) and text[after].isascii() and (text[after].isalnum() or text[after] in "._-~/\\"):
+            after += 1
+    return text[start:after].rstrip(".")
 
 
 def _bare(text: str, begin: int, end: int) -> str:

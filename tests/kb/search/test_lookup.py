@@ -144,6 +144,8 @@ def test_an_explain_line_is_left_out_where_a_value_is_missing():
         ("ValueError: pass this option {got:text} to it", "pass this option `mode='max'` to it", "mode='max'"),
         ("OSError: cannot read this file {got:path}", "cannot read this file ../train/a-b.", "../train/a-b"),
         ("OSError: {got:path}: no such library here", "lib-c15.so.4: no such library here", "lib-c15.so.4"),
+        ("OSError: Can't read what is at {got:path}", "Can't read what is at a/b", "a/b"),
+        ("OSError: Can't read what is at {got:path}", "Can't read what is at out/run.", "out/run"),
     ],
 )
 def test_an_open_placeholder_is_shown_as_printed_without_quotes_and_brackets(tmp_path, message, printed, values):
