@@ -12,7 +12,7 @@ from kb.render.declining import how_it_differs, what_was_read
 from kb.render.own_line import OwnLine, own_line_change
 from kb.render.prose import blocks
 from kb.search.answer import RecordAnswer
-from kb.search.cause_choice import CauseChoice, fitting_cause, leads
+from kb.search.cause_choice import CauseChoice, fitting_cause
 from kb.text.languages import Lang
 from webapp.highlighting import Line, difference
 from webapp.presenters import EntryView, view_entry, visible
@@ -92,14 +92,10 @@ def view_answer(snapshot: Snapshot, answer: Answer, text: str, lang: Lang) -> An
     matches = [_view_match(snapshot, answer, match, is_equal=match in answer.equals) for match in answer.matches]
     first = matches[0] if matches and answer.answered else None
     fit = _fit(snapshot, answer, text)
-    entry = None
-    if fit:
-        choice = fit.choice._replace(clue=_shown(fit.choice.clue))
-        entry = view_entry(snapshot, fit.entry, lang, choice, leads=fit.leads)
     rest, shown = (matches[1:], _MAX_OTHERS) if first else (matches, _MAX_RELATED)
     return AnswerView(
         first=first,
-        entry=entry,
+        entry=view_entry(snapshot, fit.entry, lang, fit.choice._replace(clue=_shown(fit.choice.clue))) if fit else None,
         others=rest[:shown],
         further=rest[shown:] if first or answer.outcome == "unsure" else [],
         outcome=answer.outcome,
@@ -119,11 +115,10 @@ def fitting_parts(snapshot: Snapshot, answer: Answer, text: str) -> tuple[CauseC
 
 
 class _Fit(NamedTuple):
-    """What of the entry that answers fits the text: a cause, whether its change leads, and a change of the reader's own line where one is certain."""
+    """What of the entry that answers fits the text: a cause, and a change of the reader's own line where one is certain."""
 
     entry: Entry
     choice: CauseChoice
-    leads: bool
     change: OwnLine | None
 
 
@@ -133,7 +128,7 @@ def _fit(snapshot: Snapshot, answer: Answer, text: str) -> _Fit | None:
         return None
     document = make_document(entry, snapshot.ledgers)
     choice = fitting_cause(answer, document, text)
-    return _Fit(entry, choice, leads(document, choice), own_line_change(answer, document, choice))
+    return _Fit(entry, choice, own_line_change(answer, document, choice))
 
 
 def _view_frame(answer: Answer, change: OwnLine | None) -> FrameView | None:

@@ -159,10 +159,8 @@ def placeholders(template: str) -> Markup:
     )
 
 
-def view_entry(
-    snapshot: Snapshot, entry: Entry, lang: Lang, choice: CauseChoice | None = None, *, leads: bool = False
-) -> EntryView:
-    """Return the view of an entry in that language. `choice` is the cause that is shown at first, by default the first one; its change may lead."""
+def view_entry(snapshot: Snapshot, entry: Entry, lang: Lang, choice: CauseChoice | None = None) -> EntryView:
+    """Return the view of an entry in that language. `choice` is the cause that is shown at first, by default the first one."""
     choice = choice or CauseChoice(0, "")
     guidance = entry.guidance[lang]
     answer = render_inline(entry.answer[lang])
@@ -178,7 +176,7 @@ def view_entry(
         heading=message_title(entry, lang),
         answer=answer,
         leading=(render_inline(short_cause(guidance.items[choice.item].cause)), causes[choice.item].change)
-        if leads
+        if choice.leads
         else None,
         summary=answer.striptags(),
         causes=sorted(causes, key=lambda cause: not cause.chosen),

@@ -16,7 +16,7 @@ from kb.render.prose import blocks, plain, sentence
 from kb.render.strings import STRINGS
 from kb.render.terminal import BOLD, CYAN, DIM, GREEN, YELLOW, Style, columns, paint, visible, wrap
 from kb.search.answer import Answer, Match
-from kb.search.cause_choice import CauseChoice, fitting_cause, leads
+from kb.search.cause_choice import CauseChoice, fitting_cause
 from kb.text.languages import Lang
 
 TYPE_CHECKING = False
@@ -134,7 +134,7 @@ def _parts(
     lang, words = answer.lang, STRINGS[answer.lang]
     case = case_named(document, choice.case) if choice.case else None
     items = document["items"][lang]
-    is_said = not items or leads(document, choice)
+    is_said = not items or choice.leads
     change = [] if is_said else list(wrap(plain(sentence(items[choice.item]["change"])), limit, "     "))
     labels = [_label(document, choice, at, lang, limit) for at in range(len(items))]
     if short_labels:

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from kb.render.prose import plain, prose_lines, sentence
 from kb.render.strings import STRINGS
 from kb.render.terminal import BOLD, DIM, GREEN, RED, YELLOW, Style, columns, paint, wrap
-from kb.search.cause_choice import CauseChoice, leads
 from kb.startup.lazy_regex import lazy_pattern
 from kb.text.languages import Lang
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.documents.shapes import CaseDocument, ChangeDocument, CheckDocument, EntryDocument
+    from kb.search.cause_choice import CauseChoice
 
 __all__ = ["advice", "badge", "case_named", "change_lines", "entry_page", "short_cause"]
 
@@ -24,7 +24,7 @@ _WORDS = lazy_pattern(r"[A-Za-z]{3}|[^\x00-\u3000]{2}")
 
 def advice(document: EntryDocument, choice: CauseChoice, lang: Lang) -> str:
     """Return on one line what is said first: the chosen cause and its change where that leads, else the entry's answer."""
-    if not leads(document, choice):
+    if not choice.leads:
         return plain(document["answer"][lang])
     item = document["items"][lang][choice.item]
     cause = short_cause(item["cause"])

@@ -33,7 +33,6 @@ __all__ = [
     "choose_case",
     "choose_cause",
     "fitting_cause",
-    "leads",
     "shares",
 ]
 
@@ -99,6 +98,11 @@ class CauseChoice(NamedTuple):
     clue: str = ""
     in_frame: bool = False
 
+    @property
+    def leads(self) -> bool:
+        """Whether the cause's change is said first, in place of the entry's answer: the paste shows a cause that is not the first one."""
+        return bool(self.clue) and self.item > 0
+
     def to_dict(self) -> dict[str, Any]:
         """Return the choice as JSON has it: the item's number from 1."""
         return self._asdict() | {"item": self.item + 1}
@@ -139,17 +143,6 @@ def fitting_cause(answer: Answer, document: EntryDocument, text: str) -> CauseCh
     """Return the cause of the first match's entry that fits what was asked."""
     why = answer.matches[0].evidence
     return choose_cause(document, text, why.template, answer.cause_similarities, why.values)
-
-
-def leads(document: EntryDocument, choice: CauseChoice) -> bool:
-    """Return whether the chosen cause's change is said first, in place of the entry's answer.
-
-    It is where the paste shows this cause, it is not the first one, and the answer has none of the code of its change, so that it speaks of others.
-    """
-    if not choice.clue or not choice.item:
-        return False
-    change = document["items"]["en"][choice.item]["change"]
-    return not set(_CODE_SPAN.findall(document["answer"]["en"])).intersection(_CODE_SPAN.findall(change))
 
 
 def _told_by_values(document: EntryDocument, template: str, values: Mapping[str, str]) -> int:
