@@ -218,10 +218,11 @@ def _record(answer: Answer) -> Iterator[str]:
 
 
 def _fits(document: EntryDocument, choice: CauseChoice, lang: Lang) -> Iterator[str]:
-    """Yield which cause fits what was asked, where that can be told."""
+    """Yield which cause fits what was asked and its change, where that can be told."""
     if choice.clue:
-        reason = STRINGS[lang]["frame" if choice.in_frame else "paste"].format(choice.clue)
-        yield f"Cause {choice.item + 1} fits ({reason}): {plain(document['items'][lang][choice.item]['cause'])}"
+        words, item = STRINGS[lang], document["items"][lang][choice.item]
+        reason = words["frame" if choice.in_frame else "paste"].format(choice.clue)
+        yield f"Cause {choice.item + 1} fits ({reason}): {plain(item['cause'] + words['colon'] + item['change'])}"
 
 
 def _entry(document: EntryDocument, lang: Lang, cases: list[CaseDocument]) -> Iterator[str]:

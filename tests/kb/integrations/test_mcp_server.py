@@ -69,6 +69,13 @@ def test_lookup_gives_cause_fix_and_programs():
     assert "drop_last=True" in fix
 
 
+def test_the_cause_that_fits_is_named_with_its_change_before_the_entry():
+    _, [(_, text)] = ask(("lookup", {"text": "RuntimeError: Need attn_mask if specifying the is_causal hint."}))
+    above, _, entry = text.partition("\n# ")
+    assert re.search(r"^Cause [2-5] fits \(your paste has `Need attn_mask.*: pass the causal mask", above, re.MULTILINE)
+    assert "pass the causal mask" in entry.lower()
+
+
 def test_the_tensors_of_the_failing_line_and_the_change_of_that_line_are_passed_on():
     frames = 'Traceback (most recent call last):\n  File "train.py", line 7, in <module>\n    {}\n'
     sizes = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (5x64 and 100x64)"
