@@ -95,7 +95,8 @@ def _causes(document: EntryDocument, choice: CauseChoice, lang: Lang) -> Iterato
         if choice.clue:
             reason = words["frame" if choice.in_frame else "paste"].format(choice.clue)
             cause += f" <small>({with_code_spans(reason)})</small>"
-        yield f"<details open><summary>{cause}</summary>{body}{''.join(_change(document, choice, lang))}</details>"
+        said = "" if choice.leads else body
+        yield f"<details open><summary>{cause}</summary>{said}{''.join(_change(document, choice, lang))}</details>"
 
 
 def _change(document: EntryDocument, choice: CauseChoice, lang: Lang) -> Iterator[str]:

@@ -227,7 +227,7 @@ def test_the_change_of_a_later_cause_that_fits_is_said_first_and_once(entries):
     lines, html, note = shown("RuntimeError: the heads are not merged")
     expected = "Heads are missing: split the input with `merge_heads(x)` first."
     assert lines[2] == expected
-    assert "\n".join(lines).count("plit the input") == 1
+    assert ("\n".join(lines).count("plit the input"), html.count("plit the input")) == (1, 1)
     assert f'em">{expected.replace("`merge_heads(x)`", "<code>merge_heads(x)</code>")}</p>' in html
     assert note.startswith(expected)
     assert shown("RuntimeError: the sizes differ")[0][2] == document["answer"]["en"]
