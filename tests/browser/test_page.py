@@ -122,6 +122,21 @@ def test_choosing_a_cause_shows_its_change_and_the_fitting_one_is_chosen(open_pa
     assert page.locator("#case-plain .diff").is_visible()
 
 
+def test_what_is_said_of_one_cause_recedes_while_another_is_chosen(open_page):
+    page = open_page()
+    ask(page, "UserWarning: the workers of this loader share a seed")
+    colour = "getComputedStyle(document.querySelector('.remedy')).color"
+    full = page.evaluate(colour)
+    assert "Pass a generator." in page.inner_text(".remedy")
+    page.click("label[for=cause-1]")
+    assert page.evaluate(colour) != full
+    assert "Choose another one." in page.inner_text(".panel:visible .prose")
+    page.click("label[for=cause-2]")
+    assert page.evaluate(colour) == full
+    assert page.locator(".panel:visible .prose").count() == 0
+    assert page.locator(".panel:visible .diff").count() == 1
+
+
 def test_switching_the_language_keeps_paste_answer_and_url(open_page, paste):
     page = open_page()
     ask(page, paste)
