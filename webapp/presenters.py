@@ -86,14 +86,19 @@ class CheckView(NamedTuple):
 
 
 class CauseView(NamedTuple):
-    """A cause with its change, numbered from 1. `clue` is the piece of the paste for which it was chosen, or empty."""
+    """A cause with its change, numbered from 1. `clue` is the piece of the paste for which it was chosen, or empty.
+
+    `leads` says that it is said first, in place of the entry's answer: its change, below its `short` label, which is empty where there is nothing to say.
+    """
 
     number: int
     label: Markup
+    short: Markup
     change: Markup
     cases: list[CaseView]
     entries: list[tuple[str, str]]
     chosen: bool
+    leads: bool
     clue: str
     in_frame: bool
 
@@ -117,7 +122,6 @@ class ChangeView(NamedTuple):
 class EntryView(NamedTuple):
     """An entry in one language. Its causes are the commonest first, but one that fits what was pasted before all others.
 
-    `leading` is the cause and the change that are said first in place of the answer, or None; the cause may be empty.
     `related` are (slug, title), `documentation` (label, address), `other_cases` those that no cause names. `releases` are those of torch on which
     its cases ran, oldest first.
     """
@@ -129,7 +133,6 @@ class EntryView(NamedTuple):
     title: str
     heading: str
     answer: Markup
-    leading: tuple[Markup, Markup] | None
     summary: str
     causes: list[CauseView]
     other_cases: list[CaseView]
@@ -175,9 +178,6 @@ def view_entry(snapshot: Snapshot, entry: Entry, lang: Lang, choice: CauseChoice
         title=entry.title[lang],
         heading=message_title(entry, lang),
         answer=answer,
-        leading=(render_inline(short_cause(guidance.items[choice.item].cause)), causes[choice.item].change)
-        if choice.leads
-        else None,
         summary=answer.striptags(),
         causes=sorted(causes, key=lambda cause: not cause.chosen),
         other_cases=[view_case(snapshot, case) for case in entry.cases if case.name not in named],
@@ -258,16 +258,19 @@ def _view_cause(
     snapshot: Snapshot, entry: Entry, lang: Lang, item: ChangeItem, index: int, choice: CauseChoice
 ) -> CauseView:
     chosen = index == choice.item
+    leads = chosen and choice.leads
     cases = [case for case in entry.cases if case.name in item.cases]
     if chosen:
         cases.sort(key=lambda case: case.name != choice.case)
     return CauseView(
         number=index + 1,
         label=render_inline(item.cause),
+        short=render_inline(short_cause(item.cause)) if leads else Markup(""),
         change=_prose(sentence(item.change)),
         cases=[view_case(snapshot, case) for case in cases],
         entries=[] if cases else _titles(snapshot, item.entries, lang),
         chosen=chosen,
+        leads=leads,
         clue=choice.clue if chosen else "",
         in_frame=choice.in_frame,
     )
